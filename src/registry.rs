@@ -130,14 +130,9 @@ impl fmt::Display for TaskInfo {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // One line, so that logs stay readable: who it is, where it comes from, and what it does.
         let Self { id, name, location, state, polls } = self;
-        write!(formatter, "task {id}")?;
-
-        // Few tasks have a name.
-        if let Some(name) = name {
-            write!(formatter, " {name:?}")?;
-        }
-
-        write!(formatter, ", spawned at {location}, polled {polls}x: {state:?}")
+        let name = name.as_ref().map_or(String::new(), |name| format!(" {name:?}"));
+        write!(formatter, "task {id}{name}, spawned at {location}, ")?;
+        write!(formatter, "polled {polls}x: {state:?}")
     }
 }
 
@@ -275,13 +270,16 @@ impl TaskList {
         waker: Waker,
         is_ending: impl Fn() -> bool,
     ) -> bool {
-        let mut shard = lock(self.shard_of(record));
-        if is_ending() {
-            return false;
-        }
-
+        // Told outside of the lock: it may be a library that listens, and spawns.
         let Origin { name, location, kind } = &record.origin;
         tell!(spawned(record.id.0, record.runtime.0, name, location, *kind as u8));
+
+        let mut shard = lock(self.shard_of(record));
+        if is_ending() {
+            drop(shard);
+            tell!(ended(record.id.0));
+            return false;
+        }
 
         // The waker keeps the task alive, and the task its record. `remove` and `close` end that.
         *lock(&record.waker) = Some(waker);

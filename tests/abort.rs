@@ -2,38 +2,26 @@
 //! future is dropped exactly once.
 
 use crate::common::*;
-use crate::net_common::spin;
 use arc::io::AsyncReadExt;
-use arc::net::{TcpListener, TcpStream};
+use arc::net::TcpStream;
 use arc::runtime::Handle;
 use arc::task::{JoinHandle, yield_now};
 use arc::time::sleep;
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
 
-/// Joins on this thread, by a waker of its own; true: it was cancelled.
+/// Joins on this thread; true: it was cancelled.
 #[track_caller]
 fn joins_as_cancelled<T>(task: JoinHandle<T>) -> bool {
-    let mut task = task;
-    let (waker, wakes) = counting_waker();
-    let mut polls = 0;
-    loop {
-        if let Poll::Ready(result) = poll_with(Pin::new(&mut task), &waker) {
-            return match result {
-                Ok(_) => false,
-                Err(error) => {
-                    assert!(error.is_cancelled(), "{error}");
-                    true
-                }
-            };
+    match foreign_block_on(task) {
+        Ok(_) => false,
+        Err(error) => {
+            assert!(error.is_cancelled(), "{error}");
+            true
         }
-        polls += 1;
-        wakes.wait_for(polls);
     }
 }
 
@@ -41,43 +29,29 @@ fn joins_as_cancelled<T>(task: JoinHandle<T>) -> bool {
 fn an_idle_task() {
     with_each_size(|runtime| {
         for _ in 0..200 {
-            let drops = Counter::new();
-            let (held, polled) = (drops.on_drop(), Gate::new());
-            let tell = polled.clone();
-            let task = runtime.spawn(async move {
-                let _held = held;
-                poll_fn(|_| {
-                    tell.open();
-                    Poll::<()>::Pending
-                })
-                .await;
-            });
-            polled.wait();
+            let (drops, polls) = (Counter::new(), Counter::new());
+            let task = runtime.spawn(polls.polls_of(drops.never()));
+            polls.wait_for(1);
             task.abort();
             assert!(joins_as_cancelled(task));
             assert_eq!(drops.get(), 1);
         }
-        wait_until("no task is left", || runtime.handle().tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
 #[test]
 fn a_queued_task_is_dropped_without_being_polled() {
-    within_deadline(|| {
-        let runtime = runtime(1);
+    on_each([1], |runtime| {
         for _ in 0..100 {
-            let blocked = block_worker(&runtime);
+            let (blocked, pause) = block_worker(&runtime);
             let (drops, polls) = (Counter::new(), Counter::new());
-            let (held, count) = (drops.on_drop(), polls.clone());
-            let task = runtime.spawn(async move {
-                let _held = held;
-                count.add();
-            });
+            let task = runtime.spawn(polls.polls_of(drops.never()));
             task.abort();
-            blocked.gate.open();
+            pause.pass();
             assert!(joins_as_cancelled(task));
             assert_eq!((polls.get(), drops.get()), (0, 1));
-            assert!(!joins_as_cancelled(blocked.task));
+            assert!(!joins_as_cancelled(blocked));
         }
     });
 }
@@ -85,26 +59,19 @@ fn a_queued_task_is_dropped_without_being_polled() {
 /// Queued again, after it was polled.
 #[test]
 fn a_task_that_was_woken_and_waits_for_its_turn() {
-    within_deadline(|| {
-        let runtime = runtime(1);
+    on_each([1], |runtime| {
         for _ in 0..100 {
-            let slot = Slot::default();
-            let (leave, polls) = (slot.clone(), Counter::new());
-            let count = polls.clone();
-            let task = runtime.spawn(poll_fn(move |context| {
-                count.add();
-                leave.leave(context);
-                Poll::<()>::Pending
-            }));
+            let (slot, polls) = (Slot::default(), Counter::new());
+            let task = runtime.spawn(polls.polls_of(slot.never()));
             polls.wait_for(1);
-            let blocked = block_worker(&runtime);
             let waker = slot.take();
+            let (blocked, pause) = block_worker(&runtime);
             waker.wake();
             task.abort();
-            blocked.gate.open();
+            pause.pass();
             assert!(joins_as_cancelled(task));
             assert_eq!(polls.get(), 1);
-            assert!(!joins_as_cancelled(blocked.task));
+            assert!(!joins_as_cancelled(blocked));
         }
     });
 }
@@ -116,12 +83,12 @@ fn a_running_task_ends_after_the_poll() {
         for ready in [false, true] {
             for _ in 0..100 {
                 let drops = Counter::new();
-                let pause = Pause::default();
-                let (inside, held) = (pause.clone(), drops.on_drop());
+                let pause = Pause::new();
+                let held = drops.on_drop();
                 let task = runtime.spawn(async move {
                     let _held = held;
                     poll_fn(|_| {
-                        inside.here();
+                        pause.here();
                         if ready { Poll::Ready(()) } else { Poll::Pending }
                     })
                     .await;
@@ -145,14 +112,11 @@ fn a_task_that_aborts_itself_ends_at_its_next_await() {
         for _ in 0..100 {
             let (sender, receiver) = async_channel::bounded::<Arc<JoinHandle<()>>>(1);
             let reached = Counter::new();
-            let count = reached.clone();
             let task = Arc::new(runtime.spawn(async move {
-                let own = receiver.recv().await.unwrap();
-                own.abort();
-                drop(own);
-                count.add();
+                receiver.recv().await.unwrap().abort();
+                reached.add();
                 yield_now().await;
-                count.add();
+                reached.add();
             }));
             sender.send_blocking(task.clone()).unwrap();
             wait_until("it has ended", || task.is_finished());
@@ -207,7 +171,7 @@ fn and_then_dropping_the_handle_drops_the_future_all_the_same() {
             drop(task);
         }
         drops.wait_for(500);
-        wait_until("no task is left", || runtime.handle().tasks().is_empty());
+        wait_for_no_tasks(&runtime);
         assert_eq!(drops.get(), 500);
     });
 }
@@ -230,7 +194,7 @@ fn wakes_a_joiner_that_waits() {
             let handle = Arc::new(Mutex::new(task));
             let other = handle.clone();
             let aborter = arc::spawn(async move {
-                sleep(Duration::from_micros(100)).await;
+                sleep(micros(100)).await;
                 other.lock().unwrap().abort();
             });
             poll_fn(|context| Pin::new(&mut *handle.lock().unwrap()).poll(context).map(drop)).await;
@@ -243,15 +207,14 @@ fn wakes_a_joiner_that_waits() {
 fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
     with_each_flavor(|runtime| {
         let drops = Counter::new();
-        let count = drops.clone();
         runtime.block_on(async move {
-            let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+            let listener = Arc::new(listen().await.0);
             let address = listener.local_addr().unwrap();
             let mut stream = TcpStream::connect(address).await.unwrap();
             let (_peer, _) = listener.accept().await.unwrap();
             let (sender, receiver) = async_channel::bounded::<()>(1);
             let spawn = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
-                let held = count.on_drop();
+                let held = drops.on_drop();
                 arc::spawn(async move {
                     let _held = held;
                     future.await;
@@ -263,18 +226,18 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
                 spawn(Box::pin(async move { drop(listener.accept().await.unwrap()) })),
                 spawn(Box::pin(async move { receiver.recv().await.unwrap() })),
                 spawn(Box::pin(async {
-                    arc::spawn(sleep(Duration::from_millis(1))).await.unwrap();
+                    arc::spawn(sleep(millis(1))).await.unwrap();
                     pending::<()>().await;
                 })),
             ];
-            sleep(Duration::from_millis(2)).await;
+            sleep(millis(2)).await;
             for task in &tasks {
                 task.abort();
             }
             for task in tasks {
                 assert!(task.await.unwrap_err().is_cancelled());
             }
-            assert_eq!(count.get(), 5);
+            assert_eq!(drops.get(), 5);
             // The other half finds out.
             assert!(sender.send(()).await.is_err());
             // The fifth may have been aborted before the task that it had spawned ended. That one
@@ -301,51 +264,32 @@ fn racing_with_completion_wakes_the_joiner_and_drops_the_future_once() {
                 }
             }
         });
-        let rounds = 30_000;
         let drops = Counter::new();
-        let (mut finished, mut cancelled) = (0, 0);
-        let mut round = 0;
-        while round < rounds {
-            let batch: Vec<_> = (round..round + 50)
-                .map(|index| {
-                    let held = drops.on_drop();
-                    let task = Arc::new(runtime.spawn(async move {
-                        let _held = held;
-                        for _ in 0..index % 4 {
-                            yield_now().await;
-                        }
-                        index
-                    }));
-                    tasks.send(task.clone()).unwrap();
-                    task
-                })
-                .collect();
-            for (index, task) in batch.into_iter().enumerate() {
-                let mut task = Some(task);
-                let mut result = None;
+        for batch in 1..=rounds(600) {
+            let spawn = |index| {
+                let held = drops.on_drop();
+                let task = Arc::new(runtime.spawn(async move {
+                    let _held = held;
+                    yields(index % 4).await;
+                    index
+                }));
+                tasks.send(task.clone()).unwrap();
+                task
+            };
+            let spawned: Vec<_> = (0..50).map(spawn).collect();
+            for (index, task) in spawned.into_iter().enumerate() {
                 // Until the aborter has let go of it.
-                spin_until("the handle", || Arc::strong_count(task.as_ref().unwrap()) == 1);
-                if let Some(Ok(task)) = task.take().map(Arc::try_unwrap) {
-                    result = Some(runtime.block_on(task));
-                }
-                match result.unwrap() {
-                    Ok(output) => {
-                        assert_eq!(output, round + index);
-                        finished += 1;
-                    }
-                    Err(error) => {
-                        assert!(error.is_cancelled());
-                        cancelled += 1;
-                    }
+                spin_until("the handle", || Arc::strong_count(&task) == 1);
+                match runtime.block_on(Arc::try_unwrap(task).unwrap()) {
+                    Ok(output) => assert_eq!(output, index),
+                    Err(error) => assert!(error.is_cancelled()),
                 }
             }
-            round += 50;
-            assert_eq!(drops.get(), round);
+            assert_eq!(drops.get(), 50 * batch);
         }
         drop(tasks);
         aborter.join().unwrap();
-        assert_eq!(finished + cancelled, rounds);
-        wait_until("no task is left", || runtime.handle().tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
@@ -354,41 +298,22 @@ fn racing_with_completion_wakes_the_joiner_and_drops_the_future_once() {
 fn racing_with_wakes_and_other_aborts() {
     with_each_size(|runtime| {
         let drops = Counter::new();
-        for round in 0..300 {
-            let held = drops.on_drop();
-            let slot = Slot::default();
-            let leave = slot.clone();
-            let polls = Arc::new(AtomicUsize::new(0));
-            let count = polls.clone();
-            let task = Arc::new(runtime.spawn(async move {
+        for round in 1..=rounds(300) {
+            let (slot, held) = (Slot::default(), drops.on_drop());
+            let leaves = slot.never();
+            let task = runtime.spawn(async move {
                 let _held = held;
-                poll_fn(|context| {
-                    count.fetch_add(1, Ordering::SeqCst);
-                    leave.leave(context);
-                    Poll::<()>::Pending
-                })
-                .await;
-            }));
+                leaves.await;
+            });
             let waker = slot.waker();
-            let threads: Vec<_> = (0..4)
-                .map(|index| {
-                    let (task, waker) = (task.clone(), waker.clone());
-                    thread::spawn(move || {
-                        if index % 2 == 0 {
-                            task.abort();
-                        }
-                        for _ in 0..10 {
-                            waker.wake_by_ref();
-                        }
-                    })
-                })
-                .collect();
-            for thread in threads {
-                thread.join().unwrap();
-            }
-            let task = Arc::try_unwrap(task).unwrap();
+            on_threads(4, |index| {
+                if index % 2 == 0 {
+                    task.abort();
+                }
+                (0..10).for_each(|_| waker.wake_by_ref());
+            });
             assert!(joins_as_cancelled(task));
-            assert_eq!(drops.get(), round + 1);
+            assert_eq!(drops.get(), round);
         }
     });
 }

@@ -2,20 +2,19 @@
 //! descriptors neither spins nor ends the server.
 
 use crate::net_common::*;
-use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{TcpListener, TcpStream};
+use arc::io::AsyncWriteExt;
+use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::task::{JoinHandle, spawn_blocking};
 use arc::time::timeout;
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 #[test]
 fn connections_that_came_before_are_accepted_in_order() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (listener, address) = listen().await;
         let mut clients = vec![];
         for _ in 0..100 {
-            let address = listener.local_addr().unwrap();
             clients.push(TcpStream::connect(address).await.unwrap());
         }
         for client in &clients {
@@ -26,32 +25,25 @@ fn connections_that_came_before_are_accepted_in_order() {
     });
 }
 
+/// Connects so often, on another thread, and gives the clients' addresses.
+fn connects(address: SocketAddr, count: usize) -> JoinHandle<BTreeSet<SocketAddr>> {
+    let connect = move |_| std::net::TcpStream::connect(address).unwrap().local_addr().unwrap();
+    spawn_blocking(move || (0..count).map(connect).collect())
+}
+
 #[test]
 fn all_tasks_that_accept_on_one_listener_are_woken() {
     run_each(|| async {
-        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
+        let listener = Arc::new(listener);
         for _ in 0..50 {
-            let waiting = Counter::default();
-            let acceptors: Vec<_> = (0..5)
-                .map(|_| {
-                    let listener = listener.clone();
-                    let accepting = async move { listener.accept().await.unwrap().1 };
-                    arc::spawn(waiting.clone().polls_of(accepting))
-                })
-                .collect();
-            waiting.reaches(5).await;
-            let clients = arc::task::spawn_blocking(move || {
-                let connect = |_| std::net::TcpStream::connect(address).unwrap();
-                (0..5).map(connect).collect::<Vec<_>>()
-            });
-            let clients = clients.await.unwrap();
-            let mut accepted = BTreeSet::new();
-            for acceptor in acceptors {
-                accepted.insert(acceptor.await.unwrap());
+            let mut acceptors = vec![];
+            for _ in 0..5 {
+                let listener = listener.clone();
+                acceptors.push(begun(async move { listener.accept().await.unwrap().1 }).await);
             }
-            let local = |client: &std::net::TcpStream| client.local_addr().unwrap();
-            assert_eq!(accepted, clients.iter().map(local).collect());
+            let clients = connects(address, 5).await.unwrap();
+            assert_eq!(BTreeSet::from_iter(join(acceptors).await), clients);
         }
     });
 }
@@ -59,15 +51,8 @@ fn all_tasks_that_accept_on_one_listener_are_woken() {
 #[test]
 fn acceptors_that_are_given_up_lose_no_connection() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let clients = arc::task::spawn_blocking(move || {
-            let connect = |_| {
-                let stream = std::net::TcpStream::connect(address).unwrap();
-                stream.local_addr().unwrap()
-            };
-            (0..300).map(connect).collect::<BTreeSet<SocketAddr>>()
-        });
+        let (listener, address) = listen().await;
+        let clients = connects(address, 300);
         let (mut accepted, mut given_up) = (BTreeSet::new(), 0);
         while accepted.len() < 300 {
             match timeout(micros(fastrand::u64(0..100)), listener.accept()).await {
@@ -81,40 +66,12 @@ fn acceptors_that_are_given_up_lose_no_connection() {
 }
 
 #[test]
-fn incoming_gives_every_connection() {
-    run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let clients: Vec<_> = (0..20_u8)
-            .map(|number| {
-                arc::spawn(async move {
-                    let mut stream = TcpStream::connect(address).await.unwrap();
-                    stream.write_all(&[number]).await.unwrap();
-                })
-            })
-            .collect();
-        let mut seen = BTreeSet::new();
-        for _ in 0..20 {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut byte = [0];
-            stream.read_exact(&mut byte).await.unwrap();
-            seen.insert(byte[0]);
-        }
-        assert_eq!(seen, (0..20).collect());
-        for client in clients {
-            client.await.unwrap();
-        }
-    });
-}
-
-#[test]
 fn connections_that_were_reset_before_they_were_accepted_do_not_end_the_server() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         for _ in 0..20 {
             let client = TcpStream::connect(address).await.unwrap();
-            socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap();
+            resets_when_dropped(&client);
         }
         let mut last = TcpStream::connect(address).await.unwrap();
         last.write_all(b"x").await.unwrap();
@@ -161,13 +118,13 @@ mod limited {
         };
 
         // Two servers that report errors and go on, as servers do.
-        let errors = Counter::default();
-        let polls = Counter::default();
-        let served = Counter::default();
+        let errors = Counter::new();
+        let polls = Counter::new();
+        let served = Counter::new();
         let start = Instant::now();
         let servers: Vec<_> = (0..2)
             .map(|_| {
-                let (listener, errors, served) = (listener.clone(), errors.clone(), served.clone());
+                let listener = listener.clone();
                 let code = error.raw_os_error();
                 let serving = async move {
                     for _ in 0..3 {
@@ -182,7 +139,7 @@ mod limited {
                         stream.write_all(b"x").await.unwrap();
                     }
                 };
-                arc::spawn(polls.clone().polls_of(serving))
+                arc::spawn(polls.polls_of(serving))
             })
             .collect();
         errors.reaches(6).await;
@@ -196,9 +153,7 @@ mod limited {
 
         // With room again, every connection that waited is served by one of them.
         drop(hoard);
-        for server in servers {
-            server.await.unwrap();
-        }
+        join(servers).await;
         for mut client in clients {
             std::io::Read::read_exact(&mut client, &mut [0]).unwrap();
         }

@@ -2,24 +2,24 @@
 //! multi-thread runtime the thread polls its own future, and tasks belong to the workers.
 
 use crate::common::*;
-use crate::net_common::spin;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{TcpListener, TcpStream};
-use arc::runtime::{Handle, UnhandledPanic};
-use arc::task::yield_now;
+use arc::net::TcpStream;
+use arc::runtime::{Handle, Runtime, UnhandledPanic};
+use arc::task::{JoinHandle, yield_now};
 use arc::time::{Instant, sleep};
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
-use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::sync::{Arc, Barrier, Mutex};
-use std::task::Poll;
-use std::thread;
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::task::{Poll, Waker};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-const TICK: Duration = Duration::from_micros(50);
+const TICK: Duration = micros(50);
+
+fn here() -> ThreadId {
+    thread::current().id()
+}
 
 #[test]
 fn gives_the_output_and_may_borrow_from_the_caller() {
@@ -32,17 +32,17 @@ fn gives_the_output_and_may_borrow_from_the_caller() {
 
 #[test]
 fn may_run_a_future_that_is_not_send_and_drops_it_on_the_same_thread() {
-    struct Home(Rc<Cell<u32>>, thread::ThreadId);
+    struct Home(Rc<Cell<u32>>, ThreadId);
     impl Drop for Home {
         fn drop(&mut self) {
-            assert_eq!(thread::current().id(), self.1);
+            assert_eq!(here(), self.1);
             self.0.set(self.0.get() + 1);
         }
     }
     with_each_flavor(|runtime| {
         let drops = Rc::new(Cell::new(0));
         for _ in 0..100 {
-            let home = Home(drops.clone(), thread::current().id());
+            let home = Home(drops.clone(), here());
             runtime.block_on(async move {
                 arc::spawn(yield_now()).await.unwrap();
                 sleep(TICK).await;
@@ -51,7 +51,7 @@ fn may_run_a_future_that_is_not_send_and_drops_it_on_the_same_thread() {
         }
         assert_eq!(drops.get(), 100);
         // One that never ends by itself, and is dropped by a panic.
-        let home = Home(drops.clone(), thread::current().id());
+        let home = Home(drops.clone(), here());
         let text = panic_of(|| {
             runtime.block_on(async move {
                 let _home = home;
@@ -78,20 +78,18 @@ fn one_after_the_other_with_timers_in_between() {
 #[test]
 fn begins_while_a_worker_waits_in_the_kernel() {
     with_each_size(|runtime| {
-        for round in 0..300 {
+        for round in 0..rounds(500) {
             // From outside: a worker runs it and waits for its timer.
-            let (done, finished) = mpsc::channel();
+            let begun = Gate::new();
             let background = runtime.spawn(async move {
                 sleep(TICK).await;
-                done.send(()).unwrap();
-                sleep(Duration::from_millis(2)).await;
+                begun.open();
+                sleep(millis(2)).await;
                 round
             });
-            finished.recv_timeout(DEADLINE).unwrap();
+            begun.wait();
             runtime.block_on(sleep(TICK));
-            runtime.block_on(async {
-                arc::spawn(sleep(TICK)).await.unwrap();
-            });
+            runtime.block_on(async { arc::spawn(sleep(TICK)).await.unwrap() });
             assert_eq!(runtime.block_on(background).unwrap(), round);
         }
     });
@@ -114,9 +112,9 @@ fn is_woken_from_outside_just_as_it_parks() {
             if round % 4 == 0 {
                 // A worker goes to the seat.
                 runtime.block_on(async {});
-                let (done, finished) = mpsc::channel();
-                drop(runtime.spawn(async move { done.send(()).unwrap() }));
-                finished.recv_timeout(DEADLINE).unwrap();
+                let ran = Gate::new();
+                drop(runtime.spawn(async move { ran.open() }));
+                ran.wait();
             }
             let (reply, answer) = async_channel::bounded(1);
             outside.send(reply).unwrap();
@@ -130,37 +128,24 @@ fn is_woken_from_outside_just_as_it_parks() {
 #[test]
 fn sockets_and_timers_of_one_are_used_by_the_next() {
     with_each_flavor(|runtime| {
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-        let address = listener.local_addr().unwrap();
+        let (mut client, mut server) = runtime.block_on(pair());
         let server = runtime.spawn(async move {
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                drop(arc::spawn(async move {
-                    let mut byte = [0];
-                    while stream.read_exact(&mut byte).await.is_ok() {
-                        stream.write_all(&byte).await.unwrap();
-                    }
-                }));
+            let mut byte = [0];
+            while server.read_exact(&mut byte).await.is_ok() {
+                server.write_all(&byte).await.unwrap();
             }
         });
-        let mut client = runtime.block_on(TcpStream::connect(address)).unwrap();
         let mut pause = Box::pin(sleep(TICK));
-        for round in 0..300_u32 {
-            let byte = [round as u8];
-            runtime.block_on(client.write_all(&byte)).unwrap();
+        for round in 0..=255 {
+            runtime.block_on(client.write_all(&[round])).unwrap();
+            // Armed by this one and over in the next.
+            let armed = pause.as_mut();
+            let _ = runtime.block_on(async { poll_with(armed, Waker::noop()) });
             let mut echo = [0];
-            if round % 3 == 0 {
-                // Armed by this one and over in the next.
-                let waker = std::task::Waker::noop();
-                let pause = pause.as_mut();
-                runtime.block_on(async { poll_with(pause, waker) }).is_ready();
-            }
             runtime.block_on(client.read_exact(&mut echo)).unwrap();
-            assert_eq!(echo, byte);
-            if round % 3 == 0 {
-                runtime.block_on(pause.as_mut());
-                pause.as_mut().reset(Instant::now() + TICK);
-            }
+            assert_eq!(echo, [round]);
+            runtime.block_on(pause.as_mut());
+            pause.as_mut().reset(Instant::now() + TICK);
         }
         server.abort();
         assert!(runtime.block_on(server).unwrap_err().is_cancelled());
@@ -171,17 +156,13 @@ fn sockets_and_timers_of_one_are_used_by_the_next() {
 fn tasks_go_on_when_no_thread_is_in_it() {
     with_each_size(|runtime| {
         let ticks = Counter::new();
-        let count = ticks.clone();
-        let mut task = None;
-        runtime.block_on(async {
-            task = Some(arc::spawn(async move {
-                loop {
-                    sleep(TICK).await;
-                    count.add();
-                }
-            }));
-        });
-        let task = task.unwrap();
+        let ticker = async move {
+            loop {
+                sleep(TICK).await;
+                ticks.add();
+            }
+        };
+        let task: JoinHandle<()> = runtime.block_on(async { arc::spawn(ticker) });
         ticks.wait_for(20);
         runtime.block_on(yield_now());
         ticks.wait_for(ticks.get() + 20);
@@ -197,10 +178,7 @@ fn tasks_that_it_has_spawned_run_after_it_has_returned() {
             let done = Counter::new();
             runtime.block_on(async {
                 for _ in 0..5 {
-                    let done = done.clone();
-                    drop(arc::spawn(async move {
-                        done.add();
-                    }));
+                    drop(arc::spawn(async move { _ = done.add() }));
                 }
             });
             // Nothing wakes the runtime from here on.
@@ -211,60 +189,48 @@ fn tasks_that_it_has_spawned_run_after_it_has_returned() {
 
 #[test]
 fn several_threads_at_once_each_wait_for_timers_tasks_and_each_other() {
+    const THREADS: usize = 6;
     with_each_flavor(|runtime| {
-        let runtime = Arc::new(runtime);
-        let threads = 6;
-        let barrier = Arc::new(Barrier::new(threads));
+        let barrier = Barrier::new(THREADS);
         let (forward, backward): (Vec<_>, Vec<_>) =
-            (0..threads).map(|_| async_channel::bounded::<usize>(1)).unzip();
-        let workers: Vec<_> = (0..threads)
-            .map(|index| {
-                let (runtime, barrier) = (runtime.clone(), barrier.clone());
-                let next = forward[(index + 1) % threads].clone();
-                let mine = backward[index].clone();
-                thread::spawn(move || {
-                    barrier.wait();
-                    for round in 0..100 {
-                        runtime.block_on(async {
-                            next.send(round).await.unwrap();
-                            assert_eq!(mine.recv().await, Ok(round));
-                            assert_eq!(arc::spawn(async move { round }).await.unwrap(), round);
-                        });
-                        runtime.block_on(sleep(TICK));
-                    }
-                })
-            })
-            .collect();
-        for worker in workers {
-            worker.join().unwrap();
-        }
+            (0..THREADS).map(|_| async_channel::bounded::<usize>(1)).unzip();
+        on_threads(THREADS, |index| {
+            let (next, mine) = (&forward[(index + 1) % THREADS], &backward[index]);
+            barrier.wait();
+            for round in 0..100 {
+                runtime.block_on(async {
+                    next.send(round).await.unwrap();
+                    assert_eq!(mine.recv().await, Ok(round));
+                    assert_eq!(arc::spawn(async move { round }).await.unwrap(), round);
+                });
+                runtime.block_on(sleep(TICK));
+            }
+        });
     });
 }
 
 #[test]
 fn one_worker_runs_one_task_at_a_time_however_many_threads_wait_for_them() {
     within_deadline(|| {
-        for round in 0..50 {
-            let runtime = runtime(1);
-            let (is_running, done) = (Arc::new(AtomicBool::new(false)), Counter::new());
+        for _ in 0..rounds(100) {
+            let (runtime, done) = (runtime(1), Counter::new());
+            let is_running = Arc::new(Mutex::new(()));
             let task = || {
-                let (is_running, done) = (is_running.clone(), done.clone());
+                let is_running = is_running.clone();
                 async move {
-                    assert!(!is_running.swap(true, Ordering::SeqCst), "two tasks run: {round}");
-                    (0..50).for_each(|_| std::hint::spin_loop());
-                    is_running.store(false, Ordering::SeqCst);
+                    let one = is_running.try_lock().expect("two tasks run at once");
+                    spin(50);
+                    drop(one);
                     done.add();
                 }
             };
-            thread::scope(|scope| {
-                for _ in 0..2 {
-                    scope.spawn(|| {
-                        for _ in 0..50 {
-                            runtime.block_on(async { arc::spawn(task()).await.unwrap() });
-                        }
-                    });
+            on_threads(3, |index| {
+                for _ in 0..50 {
+                    match index {
+                        0 => drop(runtime.spawn(task())),
+                        _ => runtime.block_on(async { arc::spawn(task()).await.unwrap() }),
+                    }
                 }
-                (0..50).for_each(|_| drop(runtime.spawn(task())));
             });
             done.wait_for(150);
         }
@@ -275,17 +241,16 @@ fn one_worker_runs_one_task_at_a_time_however_many_threads_wait_for_them() {
 fn no_task_runs_on_the_thread_in_it() {
     with_each_size(|runtime| {
         for _ in 0..100 {
-            let early = runtime.spawn(async { thread::current().id() });
+            let early = runtime.spawn(async { here() });
             let threads = runtime.block_on(async {
                 let task = async {
                     yield_now().await;
-                    let nested = arc::spawn(async { thread::current().id() });
-                    [thread::current().id(), nested.await.unwrap()]
+                    [here(), arc::spawn(async { here() }).await.unwrap()]
                 };
                 let [task, nested] = arc::spawn(task).await.unwrap();
                 [early.await.unwrap(), task, nested]
             });
-            assert!(!threads.contains(&thread::current().id()));
+            assert!(!threads.contains(&here()));
         }
     });
 }
@@ -293,32 +258,28 @@ fn no_task_runs_on_the_thread_in_it() {
 /// That is the worker's trouble: another one runs the task that the caller waits for.
 #[test]
 fn a_task_may_want_the_lock_that_the_caller_holds() {
-    for workers in [2, 4] {
-        within_deadline(move || {
-            let runtime = runtime(workers);
-            let lock = Arc::new(Mutex::new(0));
-            for round in 0..50 {
-                let mut held = lock.lock().unwrap();
-                let wanted = lock.clone();
-                let wants = async move { *wanted.lock().unwrap() += 1 };
-                let wants = runtime.block_on(async {
-                    // From outside a task, so that any worker may take it.
-                    let wants = arc::spawn(wants);
-                    let other = arc::spawn(async {
-                        yield_now().await;
-                        sleep(TICK).await;
-                        5
-                    });
-                    assert_eq!(other.await.unwrap(), 5);
-                    wants
+    on_each([2, 4], |runtime| {
+        let lock = Arc::new(Mutex::new(0));
+        for round in 0..50 {
+            let mut held = lock.lock().unwrap();
+            let wanted = lock.clone();
+            let wants = runtime.block_on(async {
+                // From outside a task, so that any worker may take it.
+                let wants = arc::spawn(async move { *wanted.lock().unwrap() += 1 });
+                let other = arc::spawn(async {
+                    yield_now().await;
+                    sleep(TICK).await;
+                    5
                 });
-                assert_eq!(*held, 2 * round);
-                *held += 1;
-                drop(held);
-                runtime.block_on(wants).unwrap();
-            }
-        });
-    }
+                assert_eq!(other.await.unwrap(), 5);
+                wants
+            });
+            assert_eq!(*held, 2 * round);
+            *held += 1;
+            drop(held);
+            runtime.block_on(wants).unwrap();
+        }
+    });
 }
 
 /// The stack of the thread in `block_on` has not the room.
@@ -337,7 +298,7 @@ fn a_task_has_the_stack_of_a_worker_however_small_the_callers_is() {
             let small = thread::Builder::new().stack_size(256 << 10);
             let caller = small.spawn(move || {
                 let runtime = runtime(workers);
-                for _ in 0..50 {
+                for _ in 0..10 {
                     let task = runtime.block_on(async {
                         let nested = async { arc::spawn(async { needs_a_mebibyte() }).await };
                         arc::spawn(nested).await.unwrap().unwrap() + needs_no_more().await
@@ -359,29 +320,21 @@ async fn needs_no_more() -> usize {
 #[test]
 fn its_timers_fire_while_tasks_block_the_workers() {
     with_each_size(|runtime| {
-        let workers = runtime.handle().workers();
-        for stuck in 1..=workers {
-            let (gate, inside) = (Gate::new(), Counter::new());
-            let mut tasks = Vec::new();
-            runtime.block_on(async {
-                for _ in 0..stuck {
-                    let (wait, inside) = (gate.clone(), inside.clone());
-                    tasks.push(arc::spawn(async move {
-                        inside.add();
-                        wait.wait();
-                    }));
-                }
-                inside.wait_for(stuck);
+        for stuck in 1..=runtime.handle().workers() {
+            let pause = Pause::new();
+            let tasks = runtime.block_on(async {
+                let tasks = spawn_each(&Handle::current(), stuck, |_| pause.stops());
+                pause.reached_by(stuck);
                 sleep(TICK).await;
                 // The timer of a task that cannot be polled does not keep this one waiting.
-                tasks.push(arc::spawn(sleep(TICK)));
+                let sleeps = arc::spawn(sleep(TICK));
                 sleep(TICK).await;
-                assert!(tasks[..stuck].iter().all(|task| !task.is_finished()));
-                gate.open();
+                assert!(tasks.iter().all(|task| !task.is_finished()));
+                pause.pass();
+                sleeps.await.unwrap();
+                tasks
             });
-            for task in tasks {
-                runtime.block_on(task).unwrap();
-            }
+            join_all(&runtime, tasks);
         }
     });
 }
@@ -389,22 +342,18 @@ fn its_timers_fire_while_tasks_block_the_workers() {
 #[test]
 fn the_future_is_polled_only_when_it_was_woken() {
     with_each_flavor(|runtime| {
-        let mut polls = 0;
+        let polls = Counter::new();
         runtime.block_on(async {
-            let mut task = arc::spawn(async {
+            let task = arc::spawn(async {
                 for _ in 0..100 {
                     yield_now().await;
                     sleep(TICK).await;
                 }
             });
-            let task = poll_fn(|context| {
-                polls += 1;
-                Pin::new(&mut task).poll(context)
-            });
-            task.await.unwrap();
+            polls.polls_of(task).await.unwrap();
         });
         // At the beginning, and when the task was done.
-        assert_eq!(polls, 2);
+        assert_eq!(polls.get(), 2);
     });
 }
 
@@ -446,46 +395,32 @@ fn a_thread_that_waits_in_it_costs_no_cpu() {
 #[test]
 fn a_thread_beside_others_hears_of_timers_and_sockets() {
     with_each_flavor(|runtime| {
-        let runtime = Arc::new(runtime);
-        let busy = Gate::new();
         let entered = Counter::new();
         let workers = runtime.handle().workers();
-        // As many as there are workers.
-        let holders: Vec<_> = (0..workers)
-            .map(|_| {
-                let (runtime, busy, entered) = (runtime.clone(), busy.clone(), entered.clone());
-                thread::spawn(move || {
-                    let (sender, receiver) = async_channel::bounded::<()>(1);
-                    runtime.block_on(async move {
+        let (sender, receiver) = async_channel::bounded::<()>(1);
+        thread::scope(|scope| {
+            // As many as there are workers.
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    runtime.block_on(async {
                         entered.add();
-                        let opener = thread::spawn(move || {
-                            busy.wait();
-                            drop(sender);
-                        });
                         assert!(receiver.recv().await.is_err());
-                        opener.join().unwrap();
                     });
-                })
-            })
-            .collect();
-        entered.wait_for(workers);
-        for _ in 0..100 {
-            runtime.block_on(sleep(TICK));
-        }
-        runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let client = arc::spawn(async move { TcpStream::connect(address).await.unwrap() });
-            let (mut server, _) = listener.accept().await.unwrap();
-            server.write_all(b"x").await.unwrap();
-            let mut byte = [0];
-            client.await.unwrap().read_exact(&mut byte).await.unwrap();
-            assert_eq!(&byte, b"x");
+                });
+            }
+            entered.wait_for(workers);
+            for _ in 0..100 {
+                runtime.block_on(sleep(TICK));
+            }
+            runtime.block_on(async {
+                let (listener, address) = listen().await;
+                let client = arc::spawn(async move { TcpStream::connect(address).await.unwrap() });
+                let (mut server, _) = listener.accept().await.unwrap();
+                server.write_all(b"x").await.unwrap();
+                client.await.unwrap().read_exact(&mut [0]).await.unwrap();
+            });
+            drop(sender);
         });
-        busy.open();
-        for holder in holders {
-            holder.join().unwrap();
-        }
     });
 }
 
@@ -516,15 +451,15 @@ fn nested_it_panics_clearly_and_the_outer_one_goes_on() {
 #[test]
 fn one_runtime_after_another_on_one_thread() {
     within_deadline(|| {
-        let runtimes: Vec<_> = SIZES.into_iter().map(runtime).collect();
+        let runtimes = SIZES.map(runtime);
         for _ in 0..50 {
-            for (runtime, workers) in runtimes.iter().zip(SIZES) {
-                let found = runtime.block_on(async {
+            let workers = runtimes.each_ref().map(|runtime| {
+                runtime.block_on(async {
                     sleep(TICK).await;
                     Handle::current().workers()
-                });
-                assert_eq!(found, workers);
-            }
+                })
+            });
+            assert_eq!(workers, SIZES);
         }
     });
 }
@@ -533,18 +468,12 @@ fn one_runtime_after_another_on_one_thread() {
 fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
     with_each_flavor(|runtime| {
         runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
+            let (mut client, mut server) = pair().await;
             let task = arc::spawn(async move {
-                let (mut stream, _) = listener.accept().await.unwrap();
                 sleep(TICK).await;
-                stream.write_all(b"!").await.unwrap();
+                server.write_all(b"!").await.unwrap();
             });
-            let client = arc::spawn(async move {
-                let mut byte = [0];
-                let mut stream = TcpStream::connect(address).await.unwrap();
-                stream.read_exact(&mut byte).await.unwrap();
-            });
+            let client = arc::spawn(async move { client.read_exact(&mut [0]).await.unwrap() });
             let start = Instant::now();
             poll_fn(|context| {
                 context.waker().wake_by_ref();
@@ -555,10 +484,19 @@ fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
                 Poll::Pending
             })
             .await;
-            task.await.unwrap();
-            client.await.unwrap();
+            join([task, client]).await;
         });
     });
+}
+
+/// It ends when a task panics.
+fn ends_by_a_panic(workers: usize) -> Runtime {
+    builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap()
+}
+
+#[track_caller]
+fn expect_told(text: &str) {
+    assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
 }
 
 /// Nobody wakes their futures.
@@ -566,20 +504,14 @@ fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
 fn every_thread_in_it_hears_that_a_panic_has_ended_the_runtime() {
     with_sizes(|workers| {
         for round in 0..50 {
-            let policy = UnhandledPanic::ShutdownRuntime;
-            let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
-            let entered = Counter::new();
-            thread::scope(|scope| {
-                for _ in 0..3 {
-                    scope.spawn(|| {
-                        let text = panic_of(|| {
-                            runtime.block_on(async {
-                                entered.add();
-                                pending::<()>().await;
-                            });
-                        });
-                        assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
-                    });
+            let (runtime, entered) = (ends_by_a_panic(workers), Counter::new());
+            on_threads(4, |index| {
+                if index > 0 {
+                    let waits = async {
+                        entered.add();
+                        pending::<()>().await;
+                    };
+                    return expect_told(&panic_of(|| runtime.block_on(waits)));
                 }
                 entered.wait_for(round % 4);
                 let other = runtime.spawn(pending::<()>());
@@ -594,15 +526,12 @@ fn every_thread_in_it_hears_that_a_panic_has_ended_the_runtime() {
 #[test]
 fn a_future_that_is_ready_when_a_panic_has_ended_the_runtime_panics() {
     with_sizes(|workers| {
-        let policy = UnhandledPanic::ShutdownRuntime;
-        let runtime = builder(workers).unhandled_panic(policy).build().unwrap();
-        let text = panic_of(|| {
-            runtime.block_on(async {
-                let task = runtime.spawn(async { panic!("{ON_PURPOSE}") });
-                wait_until("it has panicked", || task.is_finished());
-            });
-        });
-        assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
+        let runtime = ends_by_a_panic(workers);
+        let is_ready = async {
+            let task = runtime.spawn(async { panic!("{ON_PURPOSE}") });
+            wait_until("it has panicked", || task.is_finished());
+        };
+        expect_told(&panic_of(|| runtime.block_on(is_ready)));
     });
 }
 
@@ -612,11 +541,10 @@ fn a_runtime_that_ends_meanwhile_does_not_leave_it_hanging() {
     with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
         let inside = Gate::new();
-        let entered = inside.clone();
         let thread = thread::spawn(move || {
             let task = handle.spawn(pending::<()>());
             handle.block_on(async move {
-                entered.open();
+                inside.open();
                 assert!(task.await.unwrap_err().is_cancelled());
             });
         });

@@ -1,24 +1,23 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
 use crate::common::*;
-use crate::net_common::spin;
-use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
-use arc::task::{JoinHandle, spawn_blocking, yield_now};
+use arc::runtime::{Builder, Handle, UnhandledPanic};
+use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::collections::HashSet;
-use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Mutex, mpsc};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// A job that has begun, and goes on when it may.
-fn begun_job(runtime: &Runtime) -> (JoinHandle<()>, Pause) {
-    let pause = Pause::default();
-    let inside = pause.clone();
-    let job = runtime.spawn_blocking(move || inside.here());
-    pause.reached();
-    (job, pause)
+/// Tasks run, and timers fire.
+#[track_caller]
+fn tasks_go_on(handle: &Handle) {
+    handle.block_on(async {
+        for _ in 0..20 {
+            arc::spawn(sleep(micros(50))).await.unwrap();
+        }
+    });
 }
 
 #[test]
@@ -38,22 +37,11 @@ fn a_job_gives_its_output() {
 fn a_job_that_blocks_keeps_no_worker_from_its_tasks() {
     with_each_flavor(|runtime| {
         let gate = Gate::new();
-        let jobs: Vec<_> = (0..8)
-            .map(|_| {
-                let wait = gate.clone();
-                runtime.spawn_blocking(move || wait.wait())
-            })
-            .collect();
-        runtime.block_on(async {
-            for _ in 0..20 {
-                arc::spawn(sleep(Duration::from_micros(50))).await.unwrap();
-            }
-        });
+        let jobs = spawn_jobs(&runtime, 8, |_| move || gate.wait());
+        tasks_go_on(&runtime);
         assert!(jobs.iter().all(|job| !job.is_finished()));
         gate.open();
-        for job in jobs {
-            runtime.block_on(job).unwrap();
-        }
+        join_all(&runtime, jobs);
     });
 }
 
@@ -63,18 +51,11 @@ fn jobs_that_wait_for_each_other_run_at_once() {
     with_each_flavor(|runtime| {
         for count in [2, 7, 30] {
             let all = Counter::new();
-            let jobs: Vec<_> = (0..count)
-                .map(|_| {
-                    let all = all.clone();
-                    runtime.spawn_blocking(move || {
-                        all.add();
-                        all.wait_for(count);
-                    })
-                })
-                .collect();
-            for job in jobs {
-                runtime.block_on(job).unwrap();
-            }
+            let job = move || {
+                all.add();
+                all.wait_for(count);
+            };
+            join_all(&runtime, spawn_jobs(&runtime, count, |_| job));
         }
     });
 }
@@ -86,9 +67,8 @@ fn a_job_begins_while_the_poll_that_spawned_it_goes_on() {
         for _ in 0..50 {
             let spawn_and_wait = || {
                 let ran = Gate::new();
-                let tell = ran.clone();
                 let job = spawn_blocking(move || {
-                    tell.open();
+                    ran.open();
                     1
                 });
                 ran.wait();
@@ -106,11 +86,10 @@ fn a_job_begins_while_the_poll_that_spawned_it_goes_on() {
 fn an_aborted_job_that_has_begun_gives_its_output() {
     with_each_flavor(|runtime| {
         for round in 0..50 {
-            let (pause, ended) = (Pause::default(), Counter::new());
-            let (inside, count) = (pause.clone(), ended.clone());
+            let (pause, ended) = (Pause::new(), Counter::new());
             let job = runtime.spawn_blocking(move || {
-                inside.here();
-                count.add();
+                pause.here();
+                ended.add();
                 "output"
             });
             pause.reached();
@@ -132,23 +111,18 @@ fn an_aborted_job_that_has_begun_gives_its_output() {
 
 #[test]
 fn a_job_runs_on_no_worker_and_not_on_the_thread_in_block_on() {
+    fn here() -> ThreadId {
+        thread::current().id()
+    }
     with_each_flavor(|runtime| {
-        let seen = || Arc::new(Mutex::new(HashSet::from([thread::current().id()])));
-        let (polling, blocking) = (seen(), Arc::new(Mutex::new(HashSet::new())));
+        let (mut polling, mut blocking) = (HashSet::from([here()]), HashSet::new());
         runtime.block_on(async {
             for _ in 0..50 {
-                let (polling, blocking) = (polling.clone(), blocking.clone());
-                let job = spawn_blocking(move || {
-                    blocking.lock().unwrap().insert(thread::current().id());
-                });
-                let task = arc::spawn(async move {
-                    polling.lock().unwrap().insert(thread::current().id());
-                });
-                job.await.unwrap();
-                task.await.unwrap();
+                let (job, task) = (spawn_blocking(here), arc::spawn(async { here() }));
+                blocking.insert(job.await.unwrap());
+                polling.insert(task.await.unwrap());
             }
         });
-        let (polling, blocking) = (polling.lock().unwrap(), blocking.lock().unwrap());
         assert!(!blocking.is_empty());
         assert!(polling.is_disjoint(&blocking));
     });
@@ -158,41 +132,27 @@ fn a_job_runs_on_no_worker_and_not_on_the_thread_in_block_on() {
 fn many_short_jobs_are_all_done() {
     with_each_flavor(|runtime| {
         let done = Counter::new();
-        let jobs: Vec<_> = (0..3000)
-            .map(|index| {
-                let done = done.clone();
-                runtime.spawn_blocking(move || {
-                    done.add();
-                    index
-                })
-            })
-            .collect();
-        for (index, job) in jobs.into_iter().enumerate() {
-            assert_eq!(runtime.block_on(job).unwrap(), index);
-        }
+        let jobs = spawn_jobs(&runtime, 3000, |index| {
+            move || {
+                done.add();
+                index
+            }
+        });
+        assert!(join_all(&runtime, jobs).into_iter().eq(0..3000));
         assert_eq!(done.get(), 3000);
-        wait_until("none is left", || runtime.handle().tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
 #[test]
 fn jobs_one_after_the_other_from_several_threads() {
     with_each_flavor(|runtime| {
-        let runtime = Arc::new(runtime);
-        let threads: Vec<_> = (0..3)
-            .map(|_| {
-                let runtime = runtime.clone();
-                thread::spawn(move || {
-                    for round in 0..500 {
-                        let job = runtime.spawn_blocking(move || round);
-                        assert_eq!(runtime.block_on(job).unwrap(), round);
-                    }
-                })
-            })
-            .collect();
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        on_threads(3, |_| {
+            for round in 0..500 {
+                let job = runtime.spawn_blocking(move || round);
+                assert_eq!(runtime.block_on(job).unwrap(), round);
+            }
+        });
     });
 }
 
@@ -200,13 +160,12 @@ fn jobs_one_after_the_other_from_several_threads() {
 fn a_job_may_spawn_join_and_block_on() {
     with_each_flavor(|runtime| {
         let job = runtime.spawn_blocking(|| {
-            let handle = Handle::current();
             let task = arc::spawn(async {
                 yield_now().await;
                 3
             });
-            handle.block_on(async {
-                sleep(Duration::from_micros(50)).await;
+            Handle::current().block_on(async {
+                sleep(micros(50)).await;
                 task.await.unwrap() + spawn_blocking(|| 4).await.unwrap()
             })
         });
@@ -220,20 +179,19 @@ fn a_job_may_spawn_join_and_block_on() {
 fn an_aborted_job_is_run_to_its_end_or_not_at_all() {
     with_each_flavor(|runtime| {
         let (begun, ended, dropped) = (Counter::new(), Counter::new(), Counter::new());
-        let jobs: Vec<_> = (0..500)
-            .map(|round| {
-                let (begun, ended, held) = (begun.clone(), ended.clone(), dropped.on_drop());
-                let job = runtime.spawn_blocking(move || {
-                    begun.add();
-                    thread::yield_now();
-                    ended.add();
-                    drop(held);
-                });
-                spin(round % 50);
-                job.abort();
-                job
-            })
-            .collect();
+        let abort = |round| {
+            let held = dropped.on_drop();
+            let job = runtime.spawn_blocking(move || {
+                begun.add();
+                thread::yield_now();
+                ended.add();
+                drop(held);
+            });
+            spin(round % 50);
+            job.abort();
+            job
+        };
+        let jobs: Vec<_> = (0..500).map(abort).collect();
         let mut finished = 0;
         for job in jobs {
             match runtime.block_on(job) {
@@ -244,71 +202,62 @@ fn an_aborted_job_is_run_to_its_end_or_not_at_all() {
         dropped.wait_for(500);
         assert_eq!(begun.get(), ended.get());
         assert_eq!(ended.get(), finished);
-        wait_until("none is left", || runtime.handle().tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
 #[test]
 fn when_the_runtime_ends_jobs_that_run_are_waited_for() {
     with_each_size(|runtime| {
-        let (gate, inside, ended) = (Gate::new(), Counter::new(), Counter::new());
-        let jobs: Vec<_> = (0..4)
-            .map(|number| {
-                let (wait, tell, count) = (gate.clone(), inside.clone(), ended.clone());
-                runtime.spawn_blocking(move || {
-                    tell.add();
-                    wait.wait();
-                    count.add();
-                    number
-                })
-            })
-            .collect();
-        inside.wait_for(4);
+        let (pause, ended) = (Pause::new(), Counter::new());
+        let jobs = spawn_jobs(&runtime, 4, |number| {
+            move || {
+                pause.here();
+                ended.add();
+                number
+            }
+        });
+        pause.reached_by(4);
         let handle = runtime.handle().clone();
         let dropping = thread::spawn(move || drop(runtime));
-        wait_until("the end has begun", || handle.spawn(pending::<()>()).is_finished());
+        wait_for_end(&handle);
         assert!(!dropping.is_finished());
-        gate.open();
+        pause.pass();
         dropping.join().unwrap();
         assert_eq!(ended.get(), 4);
 
         // What they gave is still there.
-        let other = current_thread();
-        for (number, job) in jobs.into_iter().enumerate() {
-            assert_eq!(other.block_on(job).unwrap(), number);
-        }
+        assert_eq!(join_all(&current_thread(), jobs), [0, 1, 2, 3]);
     });
 }
 
 /// Such as the buffer of a file, which is written when it is dropped.
 #[test]
 fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
-    struct Slow(Arc<Mutex<bool>>);
+    struct Slow(Gate);
     impl Drop for Slow {
         fn drop(&mut self) {
             assert!(Handle::try_current().is_ok(), "it is still a job");
-            thread::sleep(Duration::from_millis(5));
-            *self.0.lock().unwrap() = true;
+            thread::sleep(millis(5));
+            self.0.open();
         }
     }
     with_sizes(|workers| {
         let stopped = Counter::new();
-        let stop = stopped.clone();
-        let runtime = builder(workers).on_thread_stop(move || _ = stop.add()).build().unwrap();
-        let (dropped, gate, begun) = (Arc::default(), Gate::new(), Gate::new());
-        let (output, wait, tell) = (Slow(Arc::clone(&dropped)), gate.clone(), begun.clone());
+        let runtime = builder(workers).on_thread_stop(move || _ = stopped.add()).build().unwrap();
+        let (dropped, pause) = (Gate::new(), Pause::new());
         drop(runtime.spawn_blocking(move || {
-            tell.open();
-            wait.wait();
+            let output = Slow(dropped);
+            pause.here();
             output
         }));
-        begun.wait();
+        pause.reached();
         let ending = thread::spawn(|| drop(runtime));
         // The workers and the monitor: the task is gone.
         stopped.wait_for(workers + 1);
-        gate.open();
+        pause.pass();
         ending.join().unwrap();
-        assert!(*dropped.lock().unwrap());
+        assert!(dropped.is_open());
     });
 }
 
@@ -320,9 +269,9 @@ fn an_aborted_job_that_has_not_begun_never_runs() {
         for _ in 0..50 {
             let (first, pause) = begun_job(&runtime);
             let (ran, dropped) = (Counter::new(), Counter::new());
-            let (count, held) = (ran.clone(), dropped.on_drop());
+            let held = dropped.on_drop();
             let second = runtime.spawn_blocking(move || {
-                count.add();
+                ran.add();
                 drop(held);
             });
             let third = runtime.spawn_blocking(|| 3);
@@ -344,16 +293,15 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
         within_deadline(move || {
             let runtime = builder(1).max_blocking_threads(1).build().unwrap();
             let (dropped, inside) = (Counter::new(), Gate::new());
-            let (waits, begun) = (dropped.clone(), inside.clone());
             let first = runtime.spawn_blocking(move || {
-                begun.open();
-                waits.wait_for(1);
+                inside.open();
+                dropped.wait_for(1);
             });
             inside.wait();
             let ran = Counter::new();
-            let (captured, count) = ((dropped.on_drop(), PanicOnDrop), ran.clone());
+            let captured = (dropped.on_drop(), PanicOnDrop);
             let second = runtime.spawn_blocking(move || {
-                count.add();
+                ran.add();
                 drop(captured);
             });
             let second_id = second.id();
@@ -373,28 +321,31 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
 fn jobs_whose_threads_fail_together_are_both_refused() {
     within_deadline(|| {
         let failing = Counter::new();
-        let fails = failing.clone();
-        let name = move || {
-            if Handle::try_current().is_ok() {
-                fails.add();
-                fails.wait_for(2);
-                panic!("{ON_PURPOSE}");
-            }
-            "a thread".to_owned()
-        };
+        let name = named_after(move || {
+            failing.add();
+            failing.wait_for(2);
+            panic!("{ON_PURPOSE}");
+        });
         let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
         let dropped = Counter::new();
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    let held = dropped.on_drop();
-                    let text = panic_of(|| drop(runtime.spawn_blocking(move || drop(held))));
-                    assert!(text.contains("can start none"), "{text}");
-                });
-            }
+        on_threads(2, |_| {
+            let held = dropped.on_drop();
+            let text = panic_of(|| drop(runtime.spawn_blocking(move || drop(held))));
+            assert!(text.contains("can start none"), "{text}");
         });
         assert_eq!(dropped.get(), 2);
     });
+}
+
+/// Names a thread, and does something before if it is one for a job: not a worker, and not the
+/// monitor.
+fn named_after(act: impl Fn() + Send + Sync + 'static) -> impl Fn() -> String + Send + Sync {
+    move || {
+        if Handle::try_current().is_ok() {
+            act();
+        }
+        "a thread".to_owned()
+    }
 }
 
 /// The runtime begins to end while the thread for the job is being started. A poll waits for the
@@ -402,20 +353,12 @@ fn jobs_whose_threads_fail_together_are_both_refused() {
 #[test]
 fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
     within_deadline(|| {
-        let pause = Pause::default();
-        let inside = pause.clone();
-        let name = move || {
-            // That of the worker, the monitor, and the thread for the job.
-            if Handle::try_current().is_ok() {
-                inside.here();
-            }
-            "a thread".to_owned()
-        };
+        let pause = Pause::new();
         let mut builder = builder(1).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-        let runtime = builder.thread_name_fn(name).build().unwrap();
+        let runtime = builder.thread_name_fn(named_after(move || pause.here())).build().unwrap();
         let handle = runtime.handle().clone();
         let task = runtime.spawn(async {
-            let (held, is_dropped) = std::sync::mpsc::channel::<()>();
+            let (held, is_dropped) = mpsc::channel::<()>();
             drop(spawn_blocking(move || drop(held)));
             is_dropped.recv().unwrap_err();
         });
@@ -434,16 +377,8 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
 #[test]
 fn a_job_that_is_refused_as_the_runtime_ends_is_in_no_list() {
     within_deadline(|| {
-        let (starts, ended) = (Gate::new(), Gate::new());
-        let (tells, waits) = (starts.clone(), ended.clone());
-        let name = move || {
-            // The thread for the job, and not the monitor.
-            if Handle::try_current().is_ok() {
-                tells.open();
-                waits.wait();
-            }
-            "a thread".to_owned()
-        };
+        let pause = Pause::new();
+        let name = named_after(move || pause.here());
         let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
         let handle = runtime.handle().clone();
         let spawner = thread::spawn(move || {
@@ -451,9 +386,9 @@ fn a_job_that_is_refused_as_the_runtime_ends_is_in_no_list() {
             drop(spawn_blocking(|| unreachable!("the runtime has ended")));
             handle.tasks()
         });
-        starts.wait();
+        pause.reached();
         drop(runtime);
-        ended.open();
+        pause.pass();
         assert!(spawner.join().unwrap().is_empty());
     });
 }
@@ -466,12 +401,12 @@ fn jobs_that_are_given_up_are_dropped_by_whoever_is_free() {
         let busy = [begun_job(&runtime), begun_job(&runtime)];
         let both = Counter::new();
         for _ in 0..2 {
-            let meets = Meets(both.clone());
+            let meets = Meets(both);
             drop(runtime.spawn_blocking(move || drop(meets)));
         }
         let handle = runtime.handle().clone();
         let dropping = thread::spawn(move || drop(runtime));
-        wait_until("the end", || handle.spawn(pending::<()>()).is_finished());
+        wait_for_end(&handle);
         for (_, pause) in &busy {
             pause.pass();
         }
@@ -495,21 +430,13 @@ impl Drop for Meets {
 fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
     within_deadline(|| {
         let runtime = builder(1).max_blocking_threads(1).build().unwrap();
-        let (poll, polls) = (Gate::new(), Gate::new());
-        let (wait, begun) = (poll.clone(), polls.clone());
-        drop(runtime.spawn(async move {
-            begun.open();
-            wait.wait();
-        }));
-        polls.wait();
-        let (_, job) = begun_job(&runtime);
+        let (_task, poll) = block_worker(&runtime);
+        let (_busy, job) = begun_job(&runtime);
 
-        let other = current_thread();
-        let (held, is_dropped) = std::sync::mpsc::channel::<()>();
-        let waits = Gate::new();
-        let begun = waits.clone();
+        let (other, waits) = (current_thread(), Gate::new());
+        let (held, is_dropped) = mpsc::channel::<()>();
         let hears = other.spawn_blocking(move || {
-            begun.open();
+            waits.open();
             is_dropped.recv().is_err()
         });
         // A job that has not begun would be given up with its runtime.
@@ -522,9 +449,16 @@ fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
         wait_until("the end", || handle.spawn_blocking(|| ()).is_finished());
         job.pass();
         assert!(current_thread().block_on(hears).unwrap());
-        poll.open();
+        poll.pass();
         dropping.join().unwrap();
     });
+}
+
+/// Counts the threads that start, and those that stop.
+fn counted(builder: &mut Builder) -> (Counter, Counter) {
+    let (starts, stops) = (Counter::new(), Counter::new());
+    builder.on_thread_start(move || _ = starts.add()).on_thread_stop(move || _ = stops.add());
+    (starts, stops)
 }
 
 /// Of more jobs than there may be threads, the others wait, and each runs in its turn.
@@ -532,36 +466,22 @@ fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
 fn there_are_never_more_threads_for_jobs_than_the_limit() {
     for limit in [1, 3] {
         within_deadline(move || {
-            let (starts, stops) = (Counter::new(), Counter::new());
-            let (start, stop) = (starts.clone(), stops.clone());
-            let mut builder = builder(1).max_blocking_threads(limit).clone();
-            let runtime = builder
-                .on_thread_start(move || drop(start.on_drop()))
-                .on_thread_stop(move || drop(stop.on_drop()))
-                .build()
-                .unwrap();
-            let (running, most) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
-            let jobs: Vec<_> = (0..200)
-                .map(|_| {
-                    let (running, most) = (running.clone(), most.clone());
-                    runtime.spawn_blocking(move || {
-                        let now = {
-                            let mut running = running.lock().unwrap();
-                            *running += 1;
-                            *running
-                        };
-                        let mut most = most.lock().unwrap();
-                        *most = now.max(*most);
-                        drop(most);
-                        thread::yield_now();
-                        *running.lock().unwrap() -= 1;
-                    })
-                })
-                .collect();
-            for job in jobs {
-                runtime.block_on(job).unwrap();
-            }
-            assert!(*most.lock().unwrap() <= limit);
+            let mut builder = builder(1);
+            let (starts, stops) = counted(&mut builder);
+            let runtime = builder.max_blocking_threads(limit).build().unwrap();
+            // How many run, and how many ever ran at once.
+            let running = kept(Mutex::new((0, 0)));
+            let job = move || {
+                {
+                    let mut running = running.lock().unwrap();
+                    running.0 += 1;
+                    running.1 = running.0.max(running.1);
+                }
+                thread::yield_now();
+                running.lock().unwrap().0 -= 1;
+            };
+            join_all(&runtime, spawn_jobs(&runtime, 200, |_| job));
+            assert!(running.lock().unwrap().1 <= limit);
             drop(runtime);
             // One worker and the monitor, and those of the jobs. All of them have ended.
             assert!(starts.get() <= 2 + limit, "{}", starts.get());
@@ -592,14 +512,9 @@ fn threads_of_jobs_are_configured_as_all_threads_of_the_runtime() {
 #[test]
 fn a_thread_that_has_no_job_for_long_enough_ends() {
     within_deadline(|| {
-        let (starts, stops) = (Counter::new(), Counter::new());
-        let (start, stop) = (starts.clone(), stops.clone());
-        let runtime = Builder::new_current_thread()
-            .thread_keep_alive(Duration::ZERO)
-            .on_thread_start(move || drop(start.on_drop()))
-            .on_thread_stop(move || drop(stop.on_drop()))
-            .build()
-            .unwrap();
+        let mut builder = Builder::new_current_thread();
+        let (starts, stops) = counted(&mut builder);
+        let runtime = builder.thread_keep_alive(Duration::ZERO).build().unwrap();
         for jobs in 1..=20 {
             runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
             stops.wait_for(jobs);
@@ -613,10 +528,9 @@ fn a_thread_that_has_no_job_for_long_enough_ends() {
 #[test]
 fn a_thread_that_waits_for_a_job_gets_it() {
     within_deadline(|| {
-        let starts = Counter::new();
-        let start = starts.clone();
-        let mut builder = Builder::new_current_thread().thread_keep_alive(Duration::MAX).clone();
-        let runtime = builder.on_thread_start(move || drop(start.on_drop())).build().unwrap();
+        let mut builder = Builder::new_current_thread();
+        let (starts, _stops) = counted(&mut builder);
+        let runtime = builder.thread_keep_alive(Duration::MAX).build().unwrap();
         for _ in 0..20 {
             let (job, pause) = begun_job(&runtime);
             pause.pass();
@@ -648,10 +562,9 @@ fn a_job_whose_thread_cannot_be_named_is_refused() {
 #[test]
 fn a_joiner_outside_hears_of_a_job_that_outlives_the_runtime() {
     with_each_size(|runtime| {
-        let pause = Pause::default();
-        let inside = pause.clone();
+        let pause = Pause::new();
         let mut job = runtime.spawn_blocking(move || {
-            inside.here();
+            pause.here();
             7
         });
         pause.reached();
@@ -680,7 +593,7 @@ fn a_job_that_comes_after_the_end_is_dropped_where_its_drop_may_come_back() {
         let handle = runtime.handle().clone();
         drop(runtime);
         let drops = Counter::new();
-        let again = Again(handle.clone(), drops.clone());
+        let again = Again(handle.clone(), drops);
         let job = handle.spawn_blocking(move || drop(again));
         let other = current_thread();
         assert!(other.block_on(job).unwrap_err().is_cancelled());
@@ -734,10 +647,9 @@ mod when_no_thread_can_be_started {
                 for more in 0..8 {
                     allow_threads(more);
                     let started = Counter::new();
-                    let start = started.clone();
                     let mut builder = builder(8)
                         .on_thread_start(move || {
-                            start.add();
+                            started.add();
                         })
                         .clone();
                     let built = if inside {
@@ -773,17 +685,11 @@ mod when_no_thread_can_be_started {
             let runtime = runtime(2);
             let (first, pause) = begun_job(&runtime);
             allow_threads(0);
-            let jobs: Vec<_> = (0..50).map(|n| runtime.spawn_blocking(move || n)).collect();
-            runtime.block_on(async {
-                for _ in 0..20 {
-                    arc::spawn(sleep(Duration::from_micros(50))).await.unwrap();
-                }
-            });
+            let jobs = spawn_jobs(&runtime, 50, |number| move || number);
+            tasks_go_on(&runtime);
             assert!(jobs.iter().all(|job| !job.is_finished()));
             pause.pass();
-            for (n, job) in jobs.into_iter().enumerate() {
-                assert_eq!(runtime.block_on(job).unwrap(), n);
-            }
+            assert!(join_all(&runtime, jobs).into_iter().eq(0..50));
             runtime.block_on(first).unwrap();
         });
     }

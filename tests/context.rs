@@ -7,12 +7,9 @@ use arc::task::spawn_blocking;
 use arc::time::sleep;
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
-use std::time::Duration;
 
 /// Which runtime is current, told by its number of workers.
 fn current() -> Option<usize> {
@@ -42,20 +39,13 @@ fn a_handle_tells_which_runtime_it_belongs_to_and_of_which_flavor() {
     });
 }
 
+/// What needs one panics there: see bad_input.rs.
 #[test]
 fn outside_there_is_none() {
     within_deadline(|| {
         assert_eq!(current(), None);
-        let text = panic_of(Handle::current);
-        assert!(text.contains("Handle::current was called outside"), "{text}");
         let error = Handle::try_current().unwrap_err();
         assert!(error.to_string().contains("not in an arc runtime"), "{error}");
-        let mut timer = Box::pin(sleep(DEADLINE));
-        let text = panic_of(|| poll_with(timer.as_mut(), Waker::noop()));
-        assert!(text.contains("timer"), "{text}");
-        let (socket, _) = sockets();
-        let text = panic_of(|| arc::io::Async::new(socket));
-        assert!(text.contains("socket"), "{text}");
     });
 }
 
@@ -69,14 +59,9 @@ fn what_is_refused_outside_may_use_a_runtime_in_its_drop() {
             assert_eq!(current(), Some(2));
         }
     }
-    within_deadline(|| {
-        let runtime = runtime(2);
-        let enters = [Enters(runtime.handle().clone()), Enters(runtime.handle().clone())];
-        let text = panic_of(|| {
-            arc::spawn(async move {
-                let _enters = enters;
-            })
-        });
+    on_each([2], |runtime| {
+        let enters = [(); 2].map(|()| Enters(runtime.handle().clone()));
+        let text = panic_of(|| arc::spawn(holds(enters)));
         assert!(text.contains("arc::spawn was called outside"), "{text}");
         assert_eq!(current(), None);
     });
@@ -108,12 +93,14 @@ fn who_may_block() {
 #[test]
 fn in_tasks_jobs_and_block_on_it_is_theirs() {
     with_each_flavor(|runtime| {
-        let workers = runtime.handle().workers();
-        assert_eq!(runtime.block_on(async { current() }), Some(workers));
-        assert_eq!(runtime.block_on(runtime.spawn(async { current() })).unwrap(), Some(workers));
-        assert_eq!(runtime.block_on(runtime.spawn_blocking(current)).unwrap(), Some(workers));
         let nested = runtime.spawn(async { spawn_blocking(current).await.unwrap() });
-        assert_eq!(runtime.block_on(nested).unwrap(), Some(workers));
+        let found = [
+            runtime.block_on(async { current() }),
+            runtime.block_on(runtime.spawn(async { current() })).unwrap(),
+            runtime.block_on(runtime.spawn_blocking(current)).unwrap(),
+            runtime.block_on(nested).unwrap(),
+        ];
+        assert_eq!(found, [Some(runtime.handle().workers()); 4]);
         assert_eq!(current(), None);
     });
 }
@@ -169,7 +156,7 @@ fn another_runtimes_guard_inside_a_task() {
                 let (spawned, mut timer) = {
                     let _guard = handle.enter();
                     assert_eq!(current(), Some(3));
-                    let mut timer = Box::pin(sleep(Duration::from_micros(100)));
+                    let mut timer = Box::pin(sleep(micros(100)));
                     // Armed with the other runtime, and awaited on this one.
                     let _ = poll_with(timer.as_mut(), Waker::noop());
                     (arc::spawn(async { current() }), timer)
@@ -182,7 +169,7 @@ fn another_runtimes_guard_inside_a_task() {
             assert_eq!(runtime.block_on(task).unwrap(), Some(workers));
         }
         assert_eq!(runtime.handle().tasks().len(), 0);
-        wait_until("none is left", || other.handle().tasks().is_empty());
+        wait_for_no_tasks(&other);
     });
 }
 
@@ -197,15 +184,14 @@ fn a_wake_across_runtimes_goes_to_the_tasks_own() {
             let (reply, answer) = async_channel::bounded(1);
             let there = other.spawn(async move {
                 let seen: Option<usize> = receiver.recv().await.unwrap();
-                reply.send((seen, current())).await.unwrap();
+                reply.send([seen, current()]).await.unwrap();
             });
             let here = runtime.spawn(async move {
                 sender.send(current()).await.unwrap();
-                let told = answer.recv().await.unwrap();
-                (told, current())
+                (answer.recv().await.unwrap(), current())
             });
-            let (told, seen) = runtime.block_on(here).unwrap();
-            assert_eq!((told, seen), ((Some(workers), Some(3)), Some(workers)));
+            let told = runtime.block_on(here).unwrap();
+            assert_eq!(told, ([Some(workers), Some(3)], Some(workers)));
             runtime.block_on(there).unwrap();
         }
     });
@@ -217,7 +203,7 @@ fn handles_clone_outlive_the_runtime_and_count_its_tasks() {
         let handle = runtime.handle().clone();
         let again = handle.clone();
         assert_eq!(again.tasks().len(), 0);
-        let tasks: Vec<_> = (0..10).map(|_| again.spawn(std::future::pending::<()>())).collect();
+        let tasks = spawn_each(&again, 10, |_| std::future::pending::<()>());
         assert_eq!(handle.tasks().len(), 10);
         drop(runtime);
         assert_eq!(handle.tasks().len(), 0);
@@ -247,7 +233,7 @@ fn what_is_dropped_at_the_end_finds_its_runtime() {
     with_each_size(|runtime| {
         let dropped = Counter::new();
         // With the future of block_on.
-        let looks = Looks(dropped.clone());
+        let looks = Looks(dropped);
         runtime.block_on(std::future::poll_fn(move |_| {
             let _looks = &looks;
             Poll::Ready(())
@@ -255,7 +241,7 @@ fn what_is_dropped_at_the_end_finds_its_runtime() {
         assert_eq!(dropped.get(), 1);
         // With the runtime.
         for _ in 0..10 {
-            let looks = Looks(dropped.clone());
+            let looks = Looks(dropped);
             drop(runtime.spawn(holds(looks)));
         }
         drop(runtime);
@@ -263,27 +249,17 @@ fn what_is_dropped_at_the_end_finds_its_runtime() {
     });
 }
 
+/// The names of the threads that poll as many tasks at once as there are workers.
 fn threads_of(runtime: &Runtime) -> HashSet<String> {
-    let names = Arc::new(Mutex::new(HashSet::new()));
     let workers = runtime.handle().workers();
-    // As many tasks at once as there are workers, none of which yields.
     let inside = Counter::new();
-    let tasks: Vec<_> = (0..workers)
-        .map(|_| {
-            let (names, inside) = (names.clone(), inside.clone());
-            runtime.spawn(poll_fn(move |_| {
-                let name = thread::current().name().unwrap_or("").to_owned();
-                names.lock().unwrap().insert(name);
-                inside.add();
-                inside.wait_for(workers);
-                Poll::Ready(())
-            }))
-        })
-        .collect();
-    for task in tasks {
-        wait_until("all run at once", || task.is_finished());
-    }
-    Arc::try_unwrap(names).unwrap().into_inner().unwrap()
+    let tasks = spawn_each(runtime, workers, |_| async move {
+        inside.add();
+        inside.wait_for(workers);
+        thread::current().name().unwrap_or("").to_owned()
+    });
+    wait_for_all(&tasks);
+    join_all(runtime, tasks).into_iter().collect()
 }
 
 #[test]
@@ -304,9 +280,8 @@ fn threads_have_the_name_of_the_runtime() {
 fn a_function_may_name_each_thread() {
     within_deadline(|| {
         let named = Counter::new();
-        let calls = named.clone();
         let mut builder = builder(2).thread_name("granite").clone();
-        let runtime = builder.thread_name_fn(move || format!("basalt {}", calls.add()));
+        let runtime = builder.thread_name_fn(move || format!("basalt {}", named.add()));
         let runtime = runtime.build().unwrap();
         let names = threads_of(&runtime);
         assert_eq!(names, HashSet::from(["basalt 1".to_owned(), "basalt 2".to_owned()]));
@@ -318,18 +293,12 @@ fn a_function_may_name_each_thread() {
 fn a_function_that_panics_instead_of_naming_a_thread_ends_those_before() {
     within_deadline(|| {
         let (asked, stopped) = (Counter::new(), Counter::new());
-        let stops = stopped.clone();
-        let mut builder = builder(3)
-            .on_thread_stop(move || {
-                let _ = stops.add();
-            })
-            .thread_name_fn(move || {
-                asked.add();
-                assert!(asked.get() < 3, "no more names");
-                "a thread".to_owned()
-            })
-            .clone();
-        assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
+        let mut builder = builder(3);
+        builder.on_thread_stop(move || _ = stopped.add()).thread_name_fn(move || {
+            assert!(asked.add() < 3, "no more names");
+            "a thread".to_owned()
+        });
+        assert!(panic_of(|| builder.build()).contains("names"));
         assert_eq!(stopped.get(), 2, "both have ended when `build` panics");
     });
 }
@@ -355,23 +324,18 @@ fn as_many_tasks_run_at_once_as_there_are_workers() {
 fn each_thread_calls_the_hooks_once_on_itself() {
     with_hooks(|runtime| {
         runtime.block_on(async {
-            arc::spawn(sleep(Duration::from_micros(100))).await.unwrap();
+            arc::spawn(sleep(micros(100))).await.unwrap();
         });
     });
     with_hooks(|_| {});
     // The threads of jobs, too.
     with_hooks(|runtime| {
         let all = Counter::new();
-        let jobs = [(); 3].map(|()| {
-            let all = all.clone();
-            runtime.spawn_blocking(move || {
-                all.add();
-                all.wait_for(3);
-            })
-        });
-        for job in jobs {
-            runtime.block_on(job).unwrap();
-        }
+        let job = move || {
+            all.add();
+            all.wait_for(3);
+        };
+        join_all(runtime, spawn_jobs(runtime, 3, |_| job));
     });
 }
 
@@ -383,15 +347,14 @@ fn a_hook_may_drop_the_runtime_that_it_belongs_to() {
         let (sender, runtimes) = std::sync::mpsc::channel::<Runtime>();
         let runtimes = Mutex::new(runtimes);
         let dropped = Counter::new();
-        let count = dropped.clone();
         let runtime = builder(1)
             .on_thread_start(move || {
                 let name = thread::current().name().map(str::to_owned);
                 if name.is_some_and(|name| name.ends_with("worker-0")) {
                     let runtime = runtimes.lock().unwrap().recv().unwrap();
-                    thread::sleep(Duration::from_millis(200));
+                    thread::sleep(millis(200));
                     drop(runtime);
-                    count.add();
+                    dropped.add();
                 }
             })
             .build()
@@ -404,22 +367,16 @@ fn a_hook_may_drop_the_runtime_that_it_belongs_to() {
 /// Those of workers and of the monitor.
 #[test]
 fn hooks_find_their_runtime() {
-    let flavors = SIZES.map(builder).into_iter().chain([Builder::new_current_thread()]);
-    for mut builder in flavors {
+    for mut builder in builders() {
         within_deadline(move || {
             let found = Arc::new(Mutex::new(Vec::new()));
-            let (start, stop) = (found.clone(), found.clone());
-            let spawned = Counter::new();
-            let count = spawned.clone();
+            let (start, stop, spawned) = (found.clone(), found.clone(), Counter::new());
             let builder = builder.on_thread_start(move || {
                 start.lock().unwrap().push((current(), may_block()));
-                let count = count.clone();
                 // Run by whoever is free, as any other task.
-                drop(arc::spawn(async move { count.add() }));
+                drop(arc::spawn(async move { spawned.add() }));
             });
-            let builder = builder.on_thread_stop(move || {
-                stop.lock().unwrap().push((current(), may_block()));
-            });
+            builder.on_thread_stop(move || stop.lock().unwrap().push((current(), may_block())));
             let runtime = builder.build().unwrap();
             let workers = runtime.handle().workers();
             runtime.block_on(async {
@@ -473,40 +430,33 @@ fn on_thread_start_has_run_on_every_thread_that_polls_a_task() {
 fn tasks_that_come_before_the_threads_have_started_are_run() {
     with_sizes(|workers| {
         let (gate, ran) = (Gate::new(), Counter::new());
-        let wait = gate.clone();
-        let runtime = builder(workers).on_thread_start(move || wait.wait()).build().unwrap();
-        for _ in 0..10 {
-            let ran = ran.clone();
-            drop(runtime.spawn(async move { ran.add() }));
-        }
+        let runtime = builder(workers).on_thread_start(move || gate.wait()).build().unwrap();
+        drop(spawn_each(&runtime, 10, |_| async move { ran.add() }));
         assert_eq!(ran.get(), 0);
         gate.open();
         ran.wait_for(10);
     });
 }
 
-fn with_hooks(usage: impl Fn(&Runtime) + Send + Sync + 'static) {
-    within_deadline(move || {
-        for workers in SIZES {
-            let started = Arc::new(Mutex::new(Vec::new()));
-            let stopped = Arc::new(Mutex::new(Vec::new()));
-            let (start, stop) = (started.clone(), stopped.clone());
-            let runtime = builder(workers)
-                .on_thread_start(move || start.lock().unwrap().push(thread::current().id()))
-                .on_thread_stop(move || stop.lock().unwrap().push(thread::current().id()))
-                .build()
-                .unwrap();
-            usage(&runtime);
-            drop(runtime);
-            let (started, stopped) = (started.lock().unwrap(), stopped.lock().unwrap());
-            let unique: HashSet<_> = started.iter().collect();
-            assert!(started.len() >= workers);
-            assert_eq!(unique.len(), started.len(), "a thread started twice");
-            assert_eq!(stopped.iter().collect::<HashSet<_>>(), unique);
-            assert_eq!(stopped.len(), started.len());
-            // The thread in `block_on` is not the runtime's.
-            assert!(!unique.contains(&thread::current().id()));
-        }
+/// Notes the threads that start and those that stop, while this is done with a runtime.
+fn with_hooks(usage: fn(&Runtime)) {
+    with_sizes(move |workers| {
+        let (started, stopped) = (kept(Mutex::new(Vec::new())), kept(Mutex::new(Vec::new())));
+        let runtime = builder(workers)
+            .on_thread_start(|| started.lock().unwrap().push(thread::current().id()))
+            .on_thread_stop(|| stopped.lock().unwrap().push(thread::current().id()))
+            .build()
+            .unwrap();
+        usage(&runtime);
+        drop(runtime);
+        let (started, stopped) = (started.lock().unwrap(), stopped.lock().unwrap());
+        let unique: HashSet<_> = started.iter().collect();
+        assert!(started.len() >= workers);
+        assert_eq!(unique.len(), started.len(), "a thread started twice");
+        assert_eq!(stopped.iter().collect::<HashSet<_>>(), unique);
+        assert_eq!(stopped.len(), started.len());
+        // The thread in `block_on` is not the runtime's.
+        assert!(!unique.contains(&thread::current().id()));
     });
 }
 
@@ -517,7 +467,7 @@ fn extreme_configurations_work() {
             let runtime = builder(2).event_interval(interval).build().unwrap();
             runtime.block_on(async {
                 for _ in 0..50 {
-                    arc::spawn(sleep(Duration::from_micros(50))).await.unwrap();
+                    arc::spawn(sleep(micros(50))).await.unwrap();
                 }
             });
         }

@@ -2,77 +2,72 @@
 
 use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{TcpListener, TcpStream};
-use arc::task::{consume_budget, has_budget_remaining, spawn_blocking, with_budget, yield_now};
+use arc::net::TcpStream;
+use arc::task::{consume_budget, has_budget_remaining, with_budget, yield_now};
 use arc::time::{sleep, timeout};
 use std::future::{Future, pending, poll_fn};
 use std::io::{Read, Write};
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const TICK: Duration = Duration::from_millis(1);
+const TICK: Duration = millis(1);
 
 /// How often the future is polled until it is ready.
 async fn polls_of<F: Future>(future: F) -> usize {
-    let mut future = pin!(future);
-    let mut polls = 0;
-    poll_fn(|context| {
-        polls += 1;
-        future.as_mut().poll(context).map(|_| polls)
-    })
-    .await
+    let polls = Counter::new();
+    polls.polls_of(future).await;
+    polls.get()
+}
+
+/// Consumes so many units.
+async fn consume(units: usize) {
+    for _ in 0..units {
+        consume_budget().await;
+    }
+}
+
+/// Never waits, and never ends.
+async fn greedy() {
+    consume(usize::MAX).await;
 }
 
 /// Whether a task that runs on the only worker, and never has to wait, lets a
 /// timer and another task through.
 #[track_caller]
-fn lets_others_run<F>(greedy: impl FnOnce(Arc<AtomicBool>) -> F + Send + 'static)
+fn lets_others_run<F>(greedy: impl FnOnce(Gate) -> F + Send + 'static)
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    within_deadline(move || {
+    within_deadline(|| {
         let runtime = runtime(1);
-        let stop = Arc::new(AtomicBool::new(false));
-        let task = runtime.spawn(greedy(stop.clone()));
+        let stop = Gate::new();
+        let task = runtime.spawn(greedy(stop));
         let timer = runtime.spawn(sleep(TICK));
-        let sibling = runtime.spawn(async {
-            for _ in 0..10 {
-                yield_now().await;
-            }
-        });
-        wait_until("the timer", || timer.is_finished());
-        wait_until("the sibling", || sibling.is_finished());
+        let sibling = runtime.spawn(yields(10));
+        wait_for_all(&[timer, sibling]);
         assert!(!task.is_finished());
-        stop.store(true, Ordering::SeqCst);
+        stop.open();
         wait_until("the greedy one", || task.is_finished());
         runtime.block_on(task).unwrap();
     });
 }
 
-/// A peer that sends until the connection is closed.
-fn endless_peer() -> std::net::SocketAddr {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let bytes = vec![1; 1 << 16];
-        while stream.write_all(&bytes).is_ok() {}
-    });
-    address
+/// A peer on a thread of its own, which does this with the connection.
+async fn connected(peer: impl FnOnce(std::net::TcpStream) + Send + 'static) -> TcpStream {
+    let (near, far) = std_pair();
+    thread::spawn(move || peer(far));
+    TcpStream::from_std(near).unwrap()
 }
 
 #[test]
 fn a_socket_that_is_always_readable_does_not_starve_a_timer() {
     lets_others_run(|stop| async move {
-        let address = endless_peer();
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        let mut byte = [0];
-        while !stop.load(Ordering::SeqCst) {
-            stream.read_exact(&mut byte).await.unwrap();
+        let sends = |mut far: std::net::TcpStream| while far.write_all(&[1; 1 << 16]).is_ok() {};
+        let mut stream = connected(sends).await;
+        while !stop.is_open() {
+            stream.read_exact(&mut [0]).await.unwrap();
         }
     });
 }
@@ -80,15 +75,11 @@ fn a_socket_that_is_always_readable_does_not_starve_a_timer() {
 #[test]
 fn a_socket_that_is_always_writable_does_not_starve_a_timer() {
     lets_others_run(|stop| async move {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut buffer = vec![0; 1 << 16];
-            while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
-        });
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        while !stop.load(Ordering::SeqCst) {
+        let receives = |mut far: std::net::TcpStream| {
+            while far.read(&mut [0; 1 << 16]).is_ok_and(|count| count > 0) {}
+        };
+        let mut stream = connected(receives).await;
+        while !stop.is_open() {
             stream.write_all(b"x").await.unwrap();
         }
     });
@@ -97,44 +88,33 @@ fn a_socket_that_is_always_writable_does_not_starve_a_timer() {
 #[test]
 fn a_listener_with_a_full_backlog_does_not_starve_a_timer() {
     lets_others_run(|stop| async move {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let stopped = stop.clone();
-        let clients: Vec<_> = (0..2)
-            .map(|_| {
-                let stop = stopped.clone();
-                thread::spawn(move || {
-                    while !stop.load(Ordering::SeqCst) {
-                        drop(std::net::TcpStream::connect(address));
-                    }
-                })
-            })
-            .collect();
-        while !stop.load(Ordering::SeqCst) {
-            // Without a limit it would wait for clients that have gone.
-            if let Ok(accepted) = timeout(TICK, listener.accept()).await {
-                drop(accepted);
-            }
+        let (listener, address) = listen().await;
+        for _ in 0..2 {
+            thread::spawn(move || {
+                while !stop.is_open() {
+                    drop(std::net::TcpStream::connect(address));
+                }
+            });
         }
-        drop(listener);
-        drop(clients);
+        while !stop.is_open() {
+            // Without a limit it would wait for clients that have gone.
+            drop(timeout(TICK, listener.accept()).await);
+        }
     });
 }
 
 /// The same inside `block_on` of a current-thread runtime, whose only thread it is on.
 #[test]
 fn the_future_in_block_on_does_not_starve_a_timer() {
-    within_deadline(|| {
-        let runtime = current_thread();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
+    on_current_thread(|runtime| {
+        let stop = Gate::new();
         runtime.block_on(async {
             drop(arc::spawn(async move {
                 sleep(TICK).await;
-                stop.store(true, Ordering::SeqCst);
+                stop.open();
             }));
             let start = Instant::now();
-            while !stopped.load(Ordering::SeqCst) {
+            while !stop.is_open() {
                 assert!(start.elapsed() < DEADLINE, "the timer never fired");
                 consume_budget().await;
             }
@@ -145,7 +125,7 @@ fn the_future_in_block_on_does_not_starve_a_timer() {
 #[test]
 fn consume_budget_in_a_loop_lets_others_run() {
     lets_others_run(|stop| async move {
-        while !stop.load(Ordering::SeqCst) {
+        while !stop.is_open() {
             consume_budget().await;
         }
     });
@@ -154,7 +134,7 @@ fn consume_budget_in_a_loop_lets_others_run() {
 #[test]
 fn timers_that_are_over_at_once_let_others_run() {
     lets_others_run(|stop| async move {
-        while !stop.load(Ordering::SeqCst) {
+        while !stop.is_open() {
             sleep(Duration::ZERO).await;
         }
     });
@@ -163,14 +143,12 @@ fn timers_that_are_over_at_once_let_others_run() {
 #[test]
 fn joining_tasks_that_have_ended_lets_others_run() {
     lets_others_run(|stop| async move {
-        while !stop.load(Ordering::SeqCst) {
+        while !stop.is_open() {
             let tasks: Vec<_> = (0..1000).map(|_| arc::spawn(async {})).collect();
             while !tasks.iter().all(arc::task::JoinHandle::is_finished) {
                 yield_now().await;
             }
-            for task in tasks {
-                task.await.unwrap();
-            }
+            join(tasks).await;
         }
     });
 }
@@ -180,22 +158,11 @@ fn the_budget_is_used_up_by_progress_and_fresh_in_each_poll() {
     with_each_flavor(|runtime| {
         let task = runtime.spawn(async {
             // Many operations take more than one poll, few take one.
-            let many = polls_of(async {
-                for _ in 0..10_000 {
-                    consume_budget().await;
-                }
-            })
-            .await;
+            let many = polls_of(consume(10_000)).await;
             assert!((10..1000).contains(&many), "{many} polls");
             yield_now().await;
-            let few = polls_of(async {
-                for _ in 0..10 {
-                    consume_budget().await;
-                }
-            })
-            .await;
-            assert_eq!(few, 1);
-            assert_eq!(polls_of(consume_budget()).await, 1);
+            assert_eq!(polls_of(consume(10)).await, 1);
+            assert_eq!(polls_of(consume(1)).await, 1);
         });
         runtime.block_on(task).unwrap();
     });
@@ -203,21 +170,9 @@ fn the_budget_is_used_up_by_progress_and_fresh_in_each_poll() {
 
 #[test]
 fn a_task_that_is_polled_later_has_a_budget_of_its_own() {
-    within_deadline(|| {
-        let runtime = runtime(1);
-        let spender = runtime.spawn(async {
-            for _ in 0..10_000 {
-                consume_budget().await;
-            }
-        });
-        let sibling = runtime.spawn(async {
-            polls_of(async {
-                for _ in 0..10 {
-                    consume_budget().await;
-                }
-            })
-            .await
-        });
+    on_each([1], |runtime| {
+        let spender = runtime.spawn(consume(10_000));
+        let sibling = runtime.spawn(polls_of(consume(10)));
         assert_eq!(runtime.block_on(sibling).unwrap(), 1);
         runtime.block_on(spender).unwrap();
     });
@@ -235,9 +190,7 @@ fn a_poll_with_a_budget_of_its_own_leaves_the_tasks_as_it_was() {
             let all = poll_fn(|_| Poll::Ready(left())).await;
             // The next poll begins with a fresh one.
             yield_now().await;
-            for _ in 0..10 {
-                consume_budget().await;
-            }
+            consume(10).await;
             let inner = with_budget(left);
             assert!(std::panic::catch_unwind(|| with_budget(|| panic!("{ON_PURPOSE}"))).is_err());
             (all, inner, left())
@@ -252,12 +205,10 @@ fn outside_of_tasks_nothing_is_limited() {
     with_each_flavor(|runtime| {
         // Not polled by a worker: in a blocking job.
         let job = runtime.spawn_blocking(|| {
-            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let mut context = Context::from_waker(Waker::noop());
             (0..10_000).all(|_| pin!(consume_budget()).poll(&mut context).is_ready())
         });
         assert!(runtime.block_on(job).unwrap());
-        let job = runtime.block_on(async { spawn_blocking(|| 1).await.unwrap() });
-        assert_eq!(job, 1);
     });
 }
 
@@ -265,17 +216,13 @@ fn outside_of_tasks_nothing_is_limited() {
 #[test]
 fn a_timeout_fires_although_its_future_used_up_the_budget() {
     with_each_flavor(|runtime| {
-        let greedy = || async {
-            loop {
-                consume_budget().await;
-            }
-        };
-        let task = runtime.spawn(async move { timeout(TICK, greedy()).await.is_err() });
-        assert!(runtime.block_on(task).unwrap());
-        assert!(runtime.block_on(async move { timeout(TICK, greedy()).await.is_err() }));
-        // One around the other.
-        let nested = async move { timeout(TICK, timeout(DEADLINE, greedy())).await.is_err() };
-        assert!(runtime.block_on(nested));
+        let task = runtime.spawn(timeout(TICK, greedy()));
+        assert!(runtime.block_on(task).unwrap().is_err());
+        runtime.block_on(async {
+            assert!(timeout(TICK, greedy()).await.is_err());
+            // One around the other.
+            assert!(timeout(TICK, timeout(DEADLINE, greedy())).await.is_err());
+        });
     });
 }
 
@@ -284,11 +231,7 @@ fn a_timeout_fires_although_a_sibling_used_up_the_budget() {
     with_each_size(|runtime| {
         let task = runtime.spawn(async {
             let mut limit = pin!(timeout(TICK, pending::<()>()));
-            let mut spender = pin!(async {
-                loop {
-                    consume_budget().await;
-                }
-            });
+            let mut spender = pin!(greedy());
             poll_fn(|context| {
                 let _: Poll<()> = spender.as_mut().poll(context);
                 limit.as_mut().poll(context)

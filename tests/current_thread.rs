@@ -5,14 +5,14 @@ use crate::common::*;
 use arc::runtime::{Builder, Handle, UnhandledPanic};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
 use arc::time::sleep;
-use std::future::{pending, poll_fn};
+use std::future::pending;
 use std::pin::Pin;
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::Waker;
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-const TICK: Duration = Duration::from_micros(50);
+const TICK: Duration = micros(50);
 
 fn here() -> ThreadId {
     thread::current().id()
@@ -30,6 +30,23 @@ fn thread_of_a_task(handle: &Handle) -> ThreadId {
     receiver.recv_timeout(DEADLINE).expect("somebody runs the tasks")
 }
 
+/// The thread that runs a task that this one waits for.
+fn thread_of_a_joined_task(handle: &Handle) -> ThreadId {
+    handle.block_on(handle.spawn(async { here() })).unwrap()
+}
+
+/// A task that counts each turn, and sleeps between them.
+fn ticker(handle: &Handle) -> (JoinHandle<()>, Counter) {
+    let turns = Counter::new();
+    let task = handle.spawn(async move {
+        loop {
+            turns.add();
+            sleep(TICK).await;
+        }
+    });
+    (task, turns)
+}
+
 /// A thread in `block_on`, until it is told to leave.
 struct Caller {
     thread: thread::JoinHandle<()>,
@@ -45,9 +62,8 @@ impl Caller {
 
     /// `end` is the last thing that the future does.
     fn enter_and(handle: &Handle, end: impl FnOnce() + Send + 'static) -> Self {
-        let (handle, inside) = (handle.clone(), Gate::new());
+        let (handle, entered) = (handle.clone(), Gate::new());
         let (leave, left) = async_channel::bounded::<()>(1);
-        let entered = inside.clone();
         let thread = thread::spawn(move || {
             let me = here();
             handle.block_on(async move {
@@ -57,7 +73,7 @@ impl Caller {
                 end();
             });
         });
-        inside.wait();
+        entered.wait();
         let id = thread.thread().id();
         Self { thread, leave, id }
     }
@@ -72,19 +88,14 @@ impl Caller {
 
 #[test]
 fn everything_runs_on_the_thread_in_block_on() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let early = runtime.spawn(async { here() });
         let seen = runtime.block_on(async {
-            let mut seen = vec![here(), early.await.unwrap()];
-            let nested = arc::spawn(async {
-                let task = arc::spawn(async {
-                    sleep(TICK).await;
-                    here()
-                });
-                task.await.unwrap()
-            });
-            seen.push(nested.await.unwrap());
+            let after_a_sleep = async {
+                sleep(TICK).await;
+                here()
+            };
+            let nested = arc::spawn(async { arc::spawn(after_a_sleep).await.unwrap() });
             // Woken by another thread.
             let (sender, receiver) = async_channel::bounded(1);
             let woken = arc::spawn(async move {
@@ -92,17 +103,13 @@ fn everything_runs_on_the_thread_in_block_on() {
                 here()
             });
             let waking = thread::spawn(move || sender.send_blocking(()).unwrap());
-            seen.push(woken.await.unwrap());
+            let woken = woken.await.unwrap();
             waking.join().unwrap();
             // Woken by a job.
-            let after_a_job = arc::spawn(async {
-                let job = spawn_blocking(here).await.unwrap();
-                (job, here())
-            });
+            let after_a_job = arc::spawn(async { (spawn_blocking(here).await.unwrap(), here()) });
             let (job, task) = after_a_job.await.unwrap();
             assert_ne!(job, task);
-            seen.push(task);
-            seen
+            [here(), early.await.unwrap(), nested.await.unwrap(), woken, task]
         });
         assert_eq!(seen, [here(); 5]);
     });
@@ -111,31 +118,21 @@ fn everything_runs_on_the_thread_in_block_on() {
 /// Nobody could run them: the threads of the runtime are the monitor's alone.
 #[test]
 fn no_task_runs_while_nobody_is_in_block_on() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let ran = Counter::new();
-        let tasks: Vec<_> = (0..10)
-            .map(|_| {
-                let ran = ran.clone();
-                runtime.spawn(async move { ran.add() })
-            })
-            .collect();
-        let timer = {
-            let _guard = runtime.enter();
-            let mut timer = Box::pin(sleep(TICK));
-            assert!(poll_with(timer.as_mut(), Waker::noop()).is_pending());
-            timer
-        };
+        let tasks = spawn_each(&runtime, 10, |_| async move { ran.add() });
+        let mut timer = Box::pin(sleep(TICK));
+        let guard = runtime.enter();
+        assert!(poll_with(timer.as_mut(), Waker::noop()).is_pending());
+        drop(guard);
         // Several ticks of the monitor. However long it is, they must not run.
-        thread::sleep(Duration::from_millis(30));
+        thread::sleep(millis(30));
         let described = runtime.tasks();
         assert_eq!(described.len(), 10);
         assert!(described.iter().all(|task| task.state == TaskState::Queued && task.polls == 0));
         assert_eq!(ran.get(), 0);
 
-        for task in tasks {
-            runtime.block_on(task).unwrap();
-        }
+        join_all(&runtime, tasks);
         assert_eq!(ran.get(), 10);
         runtime.block_on(timer);
     });
@@ -143,20 +140,9 @@ fn no_task_runs_while_nobody_is_in_block_on() {
 
 #[test]
 fn the_next_block_on_goes_on_with_the_tasks_of_the_last_one() {
-    within_deadline(|| {
-        let runtime = current_thread();
-        let turns = Counter::new();
-        let count = turns.clone();
-        let task = runtime.block_on(async {
-            let task = arc::spawn(async move {
-                loop {
-                    count.add();
-                    sleep(TICK).await;
-                }
-            });
-            yield_now().await;
-            task
-        });
+    on_current_thread(|runtime| {
+        let (task, turns) = ticker(&runtime);
+        runtime.block_on(yield_now());
         for _ in 0..100 {
             let before = turns.get();
             runtime.block_on(async {
@@ -177,20 +163,10 @@ fn the_next_block_on_goes_on_with_the_tasks_of_the_last_one() {
 /// It is woken while nobody can poll it.
 #[test]
 fn a_task_woken_between_two_calls_is_polled_by_the_next_one() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let (sender, receiver) = async_channel::bounded(1);
         let polls = Counter::new();
-        let count = polls.clone();
-        let task = runtime.spawn(async move {
-            let mut receive = Box::pin(receiver.recv());
-            poll_fn(|context| {
-                count.add();
-                receive.as_mut().poll(context)
-            })
-            .await
-            .unwrap()
-        });
+        let task = runtime.spawn(polls.polls_of(async move { receiver.recv().await.unwrap() }));
         runtime.block_on(async {
             while polls.get() == 0 {
                 yield_now().await;
@@ -206,18 +182,14 @@ fn a_task_woken_between_two_calls_is_polled_by_the_next_one() {
 
 #[test]
 fn the_main_future_and_the_tasks_take_turns() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let turns = Counter::new();
-        for _ in 0..3 {
-            let turns = turns.clone();
-            drop(runtime.spawn(async move {
-                loop {
-                    turns.add();
-                    yield_now().await;
-                }
-            }));
-        }
+        drop(spawn_each(&runtime, 3, |_| async move {
+            loop {
+                turns.add();
+                yield_now().await;
+            }
+        }));
         // Three tasks that are always ready, and a main future that is so, too.
         let mut polls = 0;
         runtime.block_on(async {
@@ -232,8 +204,7 @@ fn the_main_future_and_the_tasks_take_turns() {
 
 #[test]
 fn a_task_that_is_polled_is_in_the_list_as_running_on_worker_0() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let handle = runtime.handle().clone();
         let task = runtime.spawn(async move { handle.tasks() });
         let told = runtime.block_on(task).unwrap();
@@ -244,12 +215,11 @@ fn a_task_that_is_polled_is_in_the_list_as_running_on_worker_0() {
 /// The thread sleeps in the kernel, and nothing else is to be waited for.
 #[test]
 fn a_wake_from_another_thread_ends_the_sleep() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let (requests, asked) = std::sync::mpsc::channel::<async_channel::Sender<u32>>();
         let replier = thread::spawn(move || {
             for (reply, round) in asked.into_iter().zip(0_u32..) {
-                (0..round % 64 * 8).for_each(|_| std::hint::spin_loop());
+                spin(round % 64 * 8);
                 reply.send_blocking(round).unwrap();
             }
         });
@@ -260,9 +230,8 @@ fn a_wake_from_another_thread_ends_the_sleep() {
             let told = if round % 2 == 0 {
                 runtime.block_on(answer.recv())
             } else {
-                runtime.block_on(async {
-                    arc::spawn(async move { answer.recv().await }).await.unwrap()
-                })
+                let task = async move { answer.recv().await };
+                runtime.block_on(async { arc::spawn(task).await.unwrap() })
             };
             assert_eq!(told, Ok(round));
         }
@@ -275,10 +244,9 @@ fn a_wake_from_another_thread_ends_the_sleep() {
 
 #[test]
 fn of_several_threads_one_runs_the_tasks_and_each_polls_its_own_future() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let first = Caller::enter(&runtime);
-        let others: Vec<_> = (0..3).map(|_| Caller::enter(&runtime)).collect();
+        let others = [(); 3].map(|()| Caller::enter(&runtime));
         for _ in 0..20 {
             assert_eq!(thread_of_a_task(&runtime), first.id);
         }
@@ -288,25 +256,17 @@ fn of_several_threads_one_runs_the_tasks_and_each_polls_its_own_future() {
             assert_eq!(thread_of_a_task(&runtime), first.id);
         }
         // Nor does one that comes and goes.
-        assert_eq!(runtime.block_on(runtime.spawn(async { here() })).unwrap(), first.id);
+        assert_eq!(thread_of_a_joined_task(&runtime), first.id);
         first.leave().unwrap();
-        assert_eq!(runtime.block_on(runtime.spawn(async { here() })).unwrap(), here());
+        assert_eq!(thread_of_a_joined_task(&runtime), here());
     });
 }
 
 #[test]
 fn the_thread_that_leaves_hands_the_tasks_to_one_that_stays() {
-    within_deadline(|| {
-        for _ in 0..20 {
-            let runtime = current_thread();
-            let turns = Counter::new();
-            let count = turns.clone();
-            drop(runtime.spawn(async move {
-                loop {
-                    sleep(TICK).await;
-                    count.add();
-                }
-            }));
+    for _ in 0..20 {
+        on_current_thread(|runtime| {
+            let (_task, turns) = ticker(&runtime);
             let mut callers: Vec<_> = (0..4).map(|_| Caller::enter(&runtime)).collect();
             while !callers.is_empty() {
                 let runs_tasks = thread_of_a_task(&runtime);
@@ -319,57 +279,47 @@ fn the_thread_that_leaves_hands_the_tasks_to_one_that_stays() {
             let after = turns.get();
             thread::yield_now();
             assert_eq!(turns.get(), after, "nobody is left");
-        }
-    });
+        });
+    }
 }
 
 #[test]
 fn a_main_future_that_panics_hands_the_tasks_over() {
-    within_deadline(|| {
-        for _ in 0..50 {
-            let runtime = current_thread();
+    for _ in 0..50 {
+        on_current_thread(|runtime| {
             let first = Caller::enter_and(&runtime, || panic!("the main future {ON_PURPOSE}"));
             let second = Caller::enter(&runtime);
             assert_eq!(thread_of_a_task(&runtime), first.id);
             assert!(message(first.leave().unwrap_err()).contains("the main future"));
             assert_eq!(thread_of_a_task(&runtime), second.id);
             second.leave().unwrap();
-            assert_eq!(runtime.block_on(runtime.spawn(async { here() })).unwrap(), here());
-        }
-    });
+            assert_eq!(thread_of_a_joined_task(&runtime), here());
+        });
+    }
 }
 
 /// Tasks from outside, while threads come and go: whoever is in there runs them.
 #[test]
 fn no_task_and_no_wake_up_is_lost_as_the_tasks_change_hands() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let stays = Caller::enter(&runtime);
-        thread::scope(|scope| {
-            for index in 0..3 {
-                let runtime = &runtime;
-                scope.spawn(move || {
-                    for round in 0..400 {
-                        match (round + index) % 4 {
-                            0 => runtime.block_on(sleep(TICK)),
-                            1 => runtime.block_on(yield_now()),
-                            2 => runtime.block_on(async { arc::spawn(yield_now()).await.unwrap() }),
-                            _ => {
-                                assert_eq!(runtime.block_on(runtime.spawn(async { 3 })).unwrap(), 3)
-                            }
-                        }
-                    }
-                });
-            }
+        on_threads(4, |index| {
             let done = Counter::new();
-            for round in 1..=500 {
-                let done = done.clone();
-                let tell = done.clone();
-                drop(runtime.spawn(async move {
-                    yield_now().await;
-                    tell.add();
-                }));
-                spin_until("the task", || done.get() == round);
+            for round in 1..=400 {
+                match (round + index) % 4 {
+                    // The fourth thread is never in there.
+                    _ if index == 3 => {
+                        drop(runtime.spawn(async move {
+                            yield_now().await;
+                            done.add();
+                        }));
+                        spin_until("the task", || done.get() == round);
+                    }
+                    0 => runtime.block_on(sleep(TICK)),
+                    1 => runtime.block_on(yield_now()),
+                    2 => runtime.block_on(async { arc::spawn(yield_now()).await.unwrap() }),
+                    _ => assert_eq!(runtime.block_on(runtime.spawn(async { 3 })).unwrap(), 3),
+                }
             }
         });
         stays.leave().unwrap();
@@ -379,25 +329,19 @@ fn no_task_and_no_wake_up_is_lost_as_the_tasks_change_hands() {
 /// Nobody stays: each one that leaves may be the last.
 #[test]
 fn threads_that_enter_and_leave_at_once_run_one_task_at_a_time() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let is_running = Arc::new(Mutex::new(()));
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                let (runtime, is_running) = (&runtime, &is_running);
-                scope.spawn(move || {
-                    for round in 0..500 {
-                        let is_running = is_running.clone();
-                        let task = runtime.spawn(async move {
-                            let one = is_running.try_lock().expect("two tasks run at once");
-                            (0..50).for_each(|_| std::hint::spin_loop());
-                            drop(one);
-                            yield_now().await;
-                            round
-                        });
-                        assert_eq!(runtime.block_on(task).unwrap(), round);
-                    }
+        on_threads(4, |_| {
+            for round in 0..500 {
+                let is_running = is_running.clone();
+                let task = runtime.spawn(async move {
+                    let one = is_running.try_lock().expect("two tasks run at once");
+                    spin(50);
+                    drop(one);
+                    yield_now().await;
+                    round
                 });
+                assert_eq!(runtime.block_on(task).unwrap(), round);
             }
         });
         assert!(runtime.tasks().is_empty());
@@ -407,17 +351,16 @@ fn threads_that_enter_and_leave_at_once_run_one_task_at_a_time() {
 /// The thread with the lease is stuck in a task. The others' futures need only themselves.
 #[test]
 fn a_thread_beside_the_one_that_runs_a_long_poll_is_not_held_up() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let first = Caller::enter(&runtime);
-        let Blocked { gate, task: stuck } = block_worker(&runtime);
+        let (stuck, pause) = block_worker(&runtime);
         let (sender, receiver) = async_channel::bounded(1);
         let sending = thread::spawn(move || sender.send_blocking(3).unwrap());
         assert_eq!(runtime.block_on(receiver.recv()), Ok(3));
         // The monitor looks at the clock for it.
         runtime.block_on(sleep(TICK));
         assert!(!stuck.is_finished());
-        gate.open();
+        pause.pass();
         runtime.block_on(stuck).unwrap();
         first.leave().unwrap();
         sending.join().unwrap();
@@ -427,26 +370,13 @@ fn a_thread_beside_the_one_that_runs_a_long_poll_is_not_held_up() {
 /// A thread that has not the lease polls its future when that was woken, and never else.
 #[test]
 fn a_future_beside_the_thread_that_runs_the_tasks_is_polled_only_when_it_was_woken() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let first = Caller::enter(&runtime);
-        let (turns, polls) = (Counter::new(), Counter::new());
-        let count = turns.clone();
-        drop(runtime.spawn(async move {
-            loop {
-                count.add();
-                sleep(TICK).await;
-            }
-        }));
+        let ((_task, turns), polls) = (ticker(&runtime), Counter::new());
         let (sender, receiver) = async_channel::bounded::<()>(1);
         thread::scope(|scope| {
             scope.spawn(|| {
-                let mut receive = Box::pin(receiver.recv());
-                let counted = poll_fn(|context| {
-                    polls.add();
-                    receive.as_mut().poll(context)
-                });
-                assert!(runtime.block_on(counted).is_err());
+                assert!(runtime.block_on(polls.polls_of(receiver.recv())).is_err());
             });
             polls.wait_for(1);
             turns.wait_for(turns.get() + 100);
@@ -460,8 +390,11 @@ fn a_future_beside_the_thread_that_runs_the_tasks_is_polled_only_when_it_was_wok
 
 // The end.
 
+/// The threads that have dropped something, in order.
+type Threads = Arc<Mutex<Vec<ThreadId>>>;
+
 /// Tells by which thread it was dropped.
-struct Tells(Arc<Mutex<Vec<ThreadId>>>);
+struct Tells(Threads);
 
 impl Drop for Tells {
     fn drop(&mut self) {
@@ -469,34 +402,39 @@ impl Drop for Tells {
     }
 }
 
-/// Tasks that never end, each in another state.
-fn leave_tasks(handle: &Handle, drops: &Arc<Mutex<Vec<ThreadId>>>) -> Vec<JoinHandle<()>> {
+/// Three tasks that never end, each in another state, and who has dropped them.
+fn leave_tasks(handle: &Handle) -> ([JoinHandle<()>; 3], Threads) {
     let futures: [Pin<Box<dyn Future<Output = ()> + Send>>; 3] = [
         Box::pin(pending()),
-        Box::pin(sleep(DEADLINE)),
+        Box::pin(sleep(HOUR)),
         Box::pin(async { drop(arc::spawn(pending::<()>()).await) }),
     ];
-    let spawn = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
+    let drops = Threads::default();
+    let tasks = futures.map(|future| {
         let tells = Tells(drops.clone());
         handle.spawn(async move {
             let _tells = tells;
             future.await;
         })
-    };
-    futures.into_iter().map(spawn).collect()
+    });
+    (tasks, drops)
+}
+
+/// They have all ended, with the runtime.
+#[track_caller]
+fn expect_end(handle: &Handle, tasks: &[JoinHandle<()>]) {
+    assert!(tasks.iter().all(JoinHandle::is_finished));
+    assert!(handle.tasks().is_empty());
 }
 
 #[test]
 fn dropped_with_tasks_the_runtime_drops_their_futures_on_that_thread() {
-    within_deadline(|| {
-        for is_polled in [false, true] {
-            let runtime = current_thread();
-            let drops = Arc::default();
-            let tasks = leave_tasks(&runtime, &drops);
+    for is_polled in [false, true] {
+        on_current_thread(move |runtime| {
+            let (tasks, drops) = leave_tasks(&runtime);
             if is_polled {
                 runtime.block_on(async {
-                    let waits = |task: &arc::task::TaskInfo| task.polls > 0;
-                    while !Handle::current().tasks().iter().all(waits) {
+                    while !Handle::current().tasks().iter().all(|task| task.polls > 0) {
                         yield_now().await;
                     }
                 });
@@ -504,19 +442,17 @@ fn dropped_with_tasks_the_runtime_drops_their_futures_on_that_thread() {
             let handle = runtime.handle().clone();
             drop(runtime);
             assert_eq!(*drops.lock().unwrap(), [here(); 3]);
-            assert!(tasks.iter().all(JoinHandle::is_finished));
-            assert!(handle.tasks().is_empty());
+            expect_end(&handle, &tasks);
             for task in tasks {
                 assert!(handle.block_on(task).unwrap_err().is_cancelled());
             }
-        }
-    });
+        });
+    }
 }
 
 #[test]
 fn shutdown_tells_of_the_tasks_that_were_left() {
-    within_deadline(|| {
-        let runtime = current_thread();
+    on_current_thread(|runtime| {
         let queued = runtime.spawn(pending::<()>());
         let left = runtime.shutdown(DEADLINE);
         let [left] = &left[..] else { panic!("{left:?}") };
@@ -527,14 +463,11 @@ fn shutdown_tells_of_the_tasks_that_were_left() {
 /// The thread in `block_on` has the lease. It gives that up, and then either may take it.
 #[test]
 fn dropped_while_another_thread_is_in_block_on_one_of_the_two_drops_the_futures() {
-    within_deadline(|| {
-        for round in 0..50 {
-            let runtime = current_thread();
-            let drops = Arc::default();
-            let tasks = leave_tasks(&runtime, &drops);
+    for round in 0..50 {
+        on_current_thread(move |runtime| {
+            let (tasks, drops) = leave_tasks(&runtime);
             let last = runtime.spawn(pending::<()>());
-            let (handle, inside) = (runtime.handle().clone(), Gate::new());
-            let entered = inside.clone();
+            let (handle, entered) = (runtime.handle().clone(), Gate::new());
             let caller = thread::spawn(move || {
                 handle.block_on(async move {
                     entered.open();
@@ -544,40 +477,36 @@ fn dropped_while_another_thread_is_in_block_on_one_of_the_two_drops_the_futures(
                 });
                 here()
             });
-            inside.wait();
-            (0..round * 50).for_each(|_| std::hint::spin_loop());
+            entered.wait();
+            spin(round * 50);
             let handle = runtime.handle().clone();
             drop(runtime);
             assert_eq!(drops.lock().unwrap().len(), 3, "dropped before the drop returns");
             let caller = caller.join().unwrap();
             let drops = drops.lock().unwrap();
             assert!(*drops == [caller; 3] || *drops == [here(); 3]);
-            assert!(tasks.iter().all(JoinHandle::is_finished));
-            assert!(handle.tasks().is_empty());
-        }
-    });
+            expect_end(&handle, &tasks);
+        });
+    }
 }
 
 /// Its name is no longer among those that wait for the lease.
 #[test]
 fn a_thread_that_left_block_on_is_not_unparked_when_the_lease_ends() {
-    within_deadline(|| {
-        let runtime = current_thread();
-        let runs_the_worker = Caller::enter(runtime.handle());
-        let (handle, left, ended) = (runtime.handle().clone(), Gate::new(), Gate::new());
-        let (leaves, ends) = (left.clone(), ended.clone());
+    on_current_thread(|runtime| {
+        let runs_the_worker = Caller::enter(&runtime);
+        let (handle, pause) = (runtime.handle().clone(), Pause::new());
         let beside = thread::spawn(move || {
             handle.block_on(async {});
             thread::park_timeout(Duration::ZERO); // uses up what `block_on` may have left
-            leaves.open();
-            ends.wait();
+            pause.here();
             let start = Instant::now();
             thread::park_timeout(20 * TICK);
             start.elapsed()
         });
-        left.wait();
+        pause.reached();
         runs_the_worker.leave().unwrap();
-        ended.open();
+        pause.pass();
         assert!(beside.join().unwrap() >= 20 * TICK, "nobody unparks it");
     });
 }
@@ -585,43 +514,36 @@ fn a_thread_that_left_block_on_is_not_unparked_when_the_lease_ends() {
 /// Whoever takes the lease last: exactly one of them drops everything.
 #[test]
 fn an_end_that_races_with_threads_in_block_on_drops_each_future_once() {
-    within_deadline(|| {
-        for round in 0..300 {
-            let runtime = current_thread();
-            let drops = Arc::default();
-            let tasks = leave_tasks(&runtime, &drops);
+    for round in 0..rounds(300) {
+        on_current_thread(move |runtime| {
+            let (tasks, drops) = leave_tasks(&runtime);
             let entered = Counter::new();
-            let callers: Vec<_> = (0..3)
-                .map(|_| {
-                    let (handle, entered) = (runtime.handle().clone(), entered.clone());
-                    thread::spawn(move || {
-                        // Each call may be the one that finds the runtime ended.
-                        while handle.block_on(async { arc::spawn(yield_now()).await.is_ok() }) {
-                            entered.add();
-                        }
-                    })
+            let callers = [(); 3].map(|()| {
+                let handle = runtime.handle().clone();
+                thread::spawn(move || {
+                    // Each call may be the one that finds the runtime ended.
+                    while handle.block_on(async { arc::spawn(yield_now()).await.is_ok() }) {
+                        entered.add();
+                    }
                 })
-                .collect();
+            });
             entered.wait_for(round % 7);
             drop(runtime);
             assert_eq!(drops.lock().unwrap().len(), 3, "dropped before the drop returns");
-            for caller in callers {
-                caller.join().unwrap();
-            }
+            callers.into_iter().for_each(|caller| caller.join().unwrap());
             assert!(tasks.iter().all(JoinHandle::is_finished));
-        }
-    });
+        });
+    }
 }
 
 /// A thread that has just taken the lease, and has not polled anything yet, is waited for as well.
 #[test]
 fn an_end_waits_for_a_thread_that_is_about_to_run_tasks() {
     within_deadline(|| {
-        for round in 0..3000 {
+        for round in 0..rounds(3000) {
             let runtime = current_thread();
-            let drops = Arc::default();
-            let tells = Tells(Arc::clone(&drops));
-            drop(runtime.spawn(holds(tells)));
+            let dropped = Counter::new();
+            drop(runtime.spawn(dropped.never()));
             let (handle, start) = (runtime.handle().clone(), Arc::new(Barrier::new(2)));
             let starts = start.clone();
             let caller = thread::spawn(move || {
@@ -629,9 +551,9 @@ fn an_end_waits_for_a_thread_that_is_about_to_run_tasks() {
                 handle.block_on(yield_now());
             });
             start.wait();
-            (0..round % 400 * 5).for_each(|_| std::hint::spin_loop());
+            spin(round % 400 * 5);
             drop(runtime);
-            assert_eq!(drops.lock().unwrap().len(), 1, "dropped before the drop returns");
+            assert_eq!(dropped.get(), 1, "dropped before the drop returns");
             caller.join().unwrap();
         }
     });
@@ -639,39 +561,34 @@ fn an_end_waits_for_a_thread_that_is_about_to_run_tasks() {
 
 #[test]
 fn shutdown_background_works_inside_a_task_of_its_own() {
-    within_deadline(|| {
-        for _ in 0..50 {
-            let runtime = current_thread();
-            let drops = Arc::default();
-            let tasks = leave_tasks(&runtime, &drops);
+    for _ in 0..50 {
+        on_current_thread(|runtime| {
+            let (tasks, drops) = leave_tasks(&runtime);
             let last = runtime.spawn(pending::<()>());
-            let handle = runtime.handle().clone();
-            let ended = Counter::new();
-            let count = ended.clone();
+            let (handle, ended) = (runtime.handle().clone(), Counter::new());
             handle.block_on(async move {
                 drop(arc::spawn(async move {
                     runtime.shutdown_background();
                     // The poll goes on to its end.
-                    count.add();
+                    ended.add();
                     pending::<()>().await;
                 }));
                 assert!(last.await.unwrap_err().is_cancelled());
             });
             assert_eq!(ended.get(), 1);
             assert_eq!(*drops.lock().unwrap(), [here(); 3]);
-            assert!(tasks.iter().all(JoinHandle::is_finished));
-            assert!(handle.tasks().is_empty());
-        }
-    });
+            expect_end(&handle, &tasks);
+        });
+    }
 }
 
 #[test]
 fn a_panic_of_a_task_ends_the_runtime_and_every_block_on_if_it_shall() {
     within_deadline(|| {
+        let policy = UnhandledPanic::ShutdownRuntime;
         for _ in 0..50 {
-            let policy = UnhandledPanic::ShutdownRuntime;
             let runtime = Builder::new_current_thread().unhandled_panic(policy).build().unwrap();
-            let callers: Vec<_> = (0..3).map(|_| Caller::enter(&runtime)).collect();
+            let callers = [(); 3].map(|()| Caller::enter(&runtime));
             let other = runtime.spawn(pending::<()>());
             drop(runtime.spawn(async { panic!("{ON_PURPOSE}") }));
             for caller in callers {
@@ -683,37 +600,6 @@ fn a_panic_of_a_task_ends_the_runtime_and_every_block_on_if_it_shall() {
             wait_until("the other is cancelled", || other.is_finished());
             let text = panic_of(|| runtime.block_on(async {}));
             assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
-        }
-    });
-}
-
-#[test]
-fn a_long_poll_of_a_task_is_reported_and_not_that_of_its_block_on() {
-    within_deadline(|| {
-        let (sender, reports) = std::sync::mpsc::channel();
-        let sender = Mutex::new(sender);
-        let mut builder =
-            Builder::new_current_thread().long_poll_limit(Duration::from_millis(20)).clone();
-        let report =
-            move |task: &arc::task::TaskInfo| _ = sender.lock().unwrap().send(task.clone());
-        let runtime = builder.on_long_poll(report).build().unwrap();
-        for _ in 0..3 {
-            let pause = Pause::default();
-            let inside = pause.clone();
-            let stuck = runtime.spawn(async move {
-                inside.here();
-            });
-            let id = stuck.id();
-            thread::scope(|scope| {
-                let caller = scope.spawn(|| runtime.block_on(stuck).unwrap());
-                pause.reached();
-                let report = reports.recv_timeout(DEADLINE).expect("it is reported");
-                assert_eq!(report.id, id);
-                assert!(matches!(report.state, TaskState::Running { worker: 0, .. }), "{report}");
-                pause.pass();
-                caller.join().unwrap();
-            });
-            assert!(reports.try_recv().is_err(), "once");
         }
     });
 }
@@ -773,16 +659,15 @@ fn idle_it_uses_no_time() {
         runtime.block_on(runtime.spawn_blocking(|| {})).unwrap();
         expect_rest();
         thread::scope(|scope| {
-            let leave = Arc::new(Mutex::new(Vec::new()));
+            let mut leave = Vec::new();
             for count in 1..=2 {
                 let (sender, receiver) = async_channel::bounded::<()>(1);
-                leave.lock().unwrap().push(sender);
-                let entered = Gate::new();
-                let (tell, runtime) = (entered.clone(), &runtime);
+                leave.push(sender);
+                let (entered, runtime) = (Gate::new(), &runtime);
                 let named = thread::Builder::new().name(format!("arc-caller-{count}"));
                 let caller = named.spawn_scoped(scope, move || {
                     runtime.block_on(async move {
-                        tell.open();
+                        entered.open();
                         assert!(receiver.recv().await.is_err());
                     });
                 });
@@ -790,7 +675,7 @@ fn idle_it_uses_no_time() {
                 entered.wait();
                 expect_rest();
             }
-            leave.lock().unwrap().clear();
+            drop(leave);
         });
         expect_rest();
     });

@@ -6,12 +6,12 @@
 
 use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
-use arc::net::{TcpListener, TcpStream};
+use arc::net::TcpStream;
 use arc::time::sleep;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::io::Read as _;
-use std::io::{self, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
         // Every socket has data, an end, or a reset on its way when it is closed,
         // and its number goes to the next one at once.
         join_each(0..4_u32, |task| async move {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (listener, _) = listen().await;
             for round in 0..400_u32 {
                 let (mut client, mut server) = connect_to(&listener).await;
                 let id = (task * 1_000_000 + round).to_le_bytes();
@@ -45,7 +45,7 @@ fn number_that_is_used_again_gets_no_events_of_the_last_tenant() {
                 match round % 4 {
                     0 => client.write_all(b"never read").await.unwrap(),
                     1 => client.get_ref().shutdown(Shutdown::Both).unwrap(),
-                    2 => socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap(),
+                    2 => resets_when_dropped(&client),
                     _ => {}
                 }
                 if round % 3 == 0 {
@@ -70,7 +70,7 @@ fn wait_for_a_new_socket_is_not_ended_by_the_last_tenant() {
 
 async fn take_numbers_over() {
     let (quiet, _peer) = std_pair();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (listener, _) = listen().await;
     for _ in 0..300 {
         let (old, mut peer) = connect_to(&listener).await;
         peer.write_all(b"for the old one").await.unwrap();
@@ -118,12 +118,11 @@ fn duplicates_are_sockets_of_their_own() {
         }
         // Without the first, the second goes on.
         drop(first);
-        let waiting = Counter::default();
-        let reader = arc::spawn(waiting.clone().polls_of(async move {
+        let reader = begun(async move {
             (&second).read_exact(&mut text).await.unwrap();
             second
-        }));
-        waiting.reaches(1).await;
+        })
+        .await;
         left.write_all(b"ping").await.unwrap();
         drop(reader.await.unwrap());
         assert_eq!(left.read(&mut [0]).await.unwrap(), 0);
@@ -140,38 +139,24 @@ fn nothing_is_left_open() {
             let runtime = runtime(workers);
             let bare = runtime.block_on(async { descriptors() });
             runtime.block_on(async {
+                let this = std::env::current_exe().unwrap();
                 for _ in 0..50 {
                     let (client, server) = pair().await;
                     drop((server.into_inner().unwrap(), client));
-                    let this = std::env::current_exe().unwrap();
-                    Async::new(File::open(this).unwrap()).unwrap_err();
+                    for refused in [this.as_path(), this.parent().unwrap()] {
+                        Async::new(File::open(refused).unwrap()).unwrap_err();
+                    }
                     TcpStream::connect("127.0.0.1:1").await.unwrap_err();
                 }
+                // Afterwards everything works.
+                let (mut left, mut right) = pair().await;
+                left.write_all(b"x").await.unwrap();
+                right.read_exact(&mut [0]).await.unwrap();
             });
             assert_eq!(runtime.block_on(async { descriptors() }), bare);
             drop(runtime);
             assert_eq!(descriptors(), before);
         }
-    });
-}
-
-// poll(2) takes regular files, and tells of hang-ups that nobody asked for.
-#[cfg_attr(polling_test_poll_backend, allow(dead_code))]
-#[cfg_attr(not(polling_test_poll_backend), test)]
-fn failed_registration_leaves_nothing_behind() {
-    // The kernel has no more room for descriptors to watch, is how it may fail
-    // half-way; a file is what it always refuses. Afterwards everything works.
-    in_child("descriptors::failed_registration_leaves_nothing_behind", "", || {
-        runtime(1).block_on(async {
-            let before = descriptors();
-            for _ in 0..1_000 {
-                Async::new(File::open("/proc/self/exe").unwrap()).unwrap_err();
-            }
-            assert_eq!(descriptors(), before);
-            let (mut left, mut right) = pair().await;
-            left.write_all(b"x").await.unwrap();
-            right.read_exact(&mut [0]).await.unwrap();
-        });
     });
 }
 
@@ -181,7 +166,7 @@ fn descriptors_are_closed_on_exec() {
         let before = descriptors();
         let runtime = runtime(2);
         runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (listener, _) = listen().await;
             let (client, server) = connect_to(&listener).await;
             let mine: Vec<u32> = descriptors().difference(&before).copied().collect();
             // The reactor's, the listener, and both ends of the connection.
@@ -213,7 +198,7 @@ fn write_to_a_closed_peer_is_an_error_and_no_signal() {
 fn write_to_a_closed_peer() {
     run_each(|| async {
         let (mut left, right) = pair().await;
-        socket2::SockRef::from(&right).set_linger(Some(millis(0))).unwrap();
+        resets_when_dropped(&right);
         drop(right);
         // The first may still be taken, before the reset has come.
         let error = loop {
@@ -226,37 +211,6 @@ fn write_to_a_closed_peer() {
         // Also when the end is known.
         let error = left.write(b"hello").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        assert!(left.try_with(Direction::Write, |mut io| io.write(b"hello")).is_err());
-    });
-}
-
-#[test]
-fn sockets_that_outlive_their_runtime_fail() {
-    on_each([1, 2], |runtime| {
-        let (listener, mut left, right) = runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let (mut left, right) = connect_to(&listener).await;
-            left.write_all(b"hello").await.unwrap();
-            (listener, left, right)
-        });
-        drop(runtime);
-        // There is something to read, and room to write: it fails all the same.
-        let ended = |error: io::Error| {
-            assert!(error.to_string().contains("runtime"), "{error}");
-        };
-        ended(foreign_block_on((&right).read(&mut [0])).unwrap_err());
-        ended(foreign_block_on(left.write(b"x")).unwrap_err());
-        ended(right.try_with(Direction::Read, |mut io| io.read(&mut [0])).unwrap_err());
-        ended(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err());
-        ended(foreign_block_on(right.readable()).unwrap_err());
-        ended(foreign_block_on(right.writable()).unwrap_err());
-        ended(foreign_block_on(right.read_with(|right| right.peek(&mut [0]))).unwrap_err());
-        // Std's socket can still be had.
-        let mut text = [0; 5];
-        let mut std = right.into_inner().unwrap();
-        io::Read::read_exact(&mut std, &mut text).unwrap();
-        assert_eq!(&text, b"hello");
-        std.write_all(b"x").unwrap();
-        drop((listener, left, std));
+        assert!(try_write(&left, b"hello").is_err());
     });
 }

@@ -61,9 +61,9 @@ fn tasks_of_a_stuck_worker_go_on_though_all_others_are_busy() {
             let runners: Vec<_> = (0..50 * workers).map(|_| Runner::start(&runtime)).collect();
             for _ in 0..3 {
                 wait_for_turns(&runners, 20);
-                let Blocked { gate, task } = block_worker(&runtime);
+                let (task, pause) = block_worker(&runtime);
                 wait_for_turns(&runners, 20);
-                gate.open();
+                pause.pass();
                 wait_until("the poll is over", || task.is_finished());
             }
             runners.iter().for_each(Runner::end);
@@ -77,10 +77,9 @@ fn tasks_of_a_stuck_worker_go_on_though_all_others_are_busy() {
 #[test]
 fn a_worker_with_a_single_task_takes_from_one_that_has_many() {
     const TURNS: usize = 300;
-    within_deadline(|| {
-        let runtime = runtime(2);
+    on_each([2], |runtime| {
         let mut runners: Vec<Runner> = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..rounds(10) {
             while runners.len() < 200 {
                 runners.push(Runner::start(&runtime));
             }
@@ -114,14 +113,13 @@ fn a_poll_that_holds_up_the_end_is_reported() {
     with_sizes(|workers| {
         let (tell, told) = mpsc::channel();
         let runtime = builder(workers)
-            .long_poll_limit(Duration::from_millis(200))
+            .long_poll_limit(millis(100))
             .on_long_poll(move |task| tell.send(task.id).unwrap())
             .build()
             .unwrap();
-        let pause = Pause::default();
-        let inside = pause.clone();
+        let pause = Pause::new();
         let task = runtime.spawn(async move {
-            inside.here();
+            pause.here();
         });
         pause.reached();
         let dropping = thread::spawn(move || drop(runtime));

@@ -3,25 +3,34 @@
 
 use crate::common::*;
 use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
-use arc::task::{JoinHandle, TaskInfo, TaskState, spawn_blocking, spawn_named, try_id, yield_now};
+use arc::task::{Id, JoinHandle, TaskInfo, TaskState};
+use arc::task::{spawn_blocking, spawn_named, try_id, yield_now};
 use arc::time::sleep;
 use std::collections::HashMap;
 use std::future::pending;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 /// What the runtime says of one task.
 #[track_caller]
-fn told(handle: &Handle, id: arc::task::Id) -> TaskInfo {
+fn told(handle: &Handle, id: Id) -> TaskInfo {
     let task = handle.tasks().into_iter().find(|task| task.id == id);
     task.expect("it has not ended")
 }
 
 #[track_caller]
-fn wait_for_state(handle: &Handle, id: arc::task::Id, state: TaskState) {
+fn wait_for_state(handle: &Handle, id: Id, state: TaskState) {
     wait_until(&format!("the state {state:?}"), || told(handle, id).state == state);
+}
+
+/// Waits until it has been polled for so long.
+#[track_caller]
+fn wait_for_running_time(handle: &Handle, id: Id, least: Duration) {
+    wait_until("the poll lasts", || match told(handle, id).state {
+        TaskState::Running { time, .. } => time >= least,
+        _ => false,
+    });
 }
 
 // The list.
@@ -30,7 +39,7 @@ fn wait_for_state(handle: &Handle, id: arc::task::Id, state: TaskState) {
 fn every_task_is_listed_with_its_line_until_it_has_ended() {
     with_each_size(|runtime| {
         let line = line!() + 1;
-        let tasks: Vec<_> = (0..300).map(|_| runtime.spawn(pending::<()>())).collect();
+        let tasks = [(); 300].map(|()| runtime.spawn(pending::<()>()));
         let list = runtime.tasks();
         assert_eq!(list.len(), tasks.len());
         for task in &tasks {
@@ -39,7 +48,7 @@ fn every_task_is_listed_with_its_line_until_it_has_ended() {
             assert_eq!(told.name, None);
         }
         tasks.iter().for_each(|task| task.abort());
-        wait_until("all have ended", || runtime.tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
@@ -63,50 +72,40 @@ fn each_way_to_spawn_tells_the_line_of_its_caller() {
 
 #[test]
 fn the_state_is_what_the_task_does() {
-    within_deadline(|| {
-        let runtime = runtime(1);
-        let pause = Pause::default();
-        let inside = pause.clone();
+    on_each([1], |runtime| {
+        let pause = Pause::new();
         let idle = runtime.spawn(pending::<()>());
         wait_for_state(&runtime, idle.id(), TaskState::Idle);
         let running = runtime.spawn(async move {
-            inside.here();
+            pause.here();
             pending::<()>().await;
         });
         pause.reached();
         let queued = runtime.spawn(pending::<()>());
-        assert_eq!(told(&runtime, queued.id()).state, TaskState::Queued);
-        assert_eq!(told(&runtime, queued.id()).polls, 0);
+        let of_queued = || told(&runtime, queued.id());
+        assert_eq!((of_queued().state, of_queued().polls), (TaskState::Queued, 0));
         let state = told(&runtime, running.id()).state;
         assert!(matches!(state, TaskState::Running { worker: 0, .. }), "{state:?}");
-        let long = |state| match state {
-            TaskState::Running { time, .. } => time >= Duration::from_millis(20),
-            _ => panic!("{state:?}"),
-        };
-        wait_until("time goes on", || long(told(&runtime, running.id()).state));
+        wait_for_running_time(&runtime, running.id(), millis(20));
         pause.pass();
         wait_for_state(&runtime, running.id(), TaskState::Idle);
         wait_for_state(&runtime, queued.id(), TaskState::Idle);
-        assert_eq!(told(&runtime, queued.id()).polls, 1);
+        assert_eq!(of_queued().polls, 1);
     });
 }
 
 #[test]
 fn a_job_is_blocking_from_its_line_to_its_end() {
     with_each_flavor(|runtime| {
-        let pause = Pause::default();
-        let inside = pause.clone();
-        let work = move || {
-            inside.here();
-        };
+        let pause = Pause::new();
         let line = line!() + 1;
-        let job = runtime.spawn_blocking(work);
+        let job = runtime.spawn_blocking(move || pause.here());
         pause.reached();
-        assert_eq!(told(&runtime, job.id()).state, TaskState::Blocking);
-        assert_eq!(told(&runtime, job.id()).location.line(), line);
+        let info = told(&runtime, job.id());
+        assert_eq!((info.state, info.location.line()), (TaskState::Blocking, line));
         pause.pass();
         runtime.block_on(job).unwrap();
-        wait_until("it is gone", || runtime.tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
@@ -127,9 +126,7 @@ fn a_job_that_looks_at_itself_is_blocking() {
 fn polls_are_counted() {
     with_each_size(|runtime| {
         let task = runtime.spawn(async {
-            for _ in 0..1000 {
-                yield_now().await;
-            }
+            yields(1000).await;
             pending::<()>().await;
         });
         wait_until("1,001 polls", || told(&runtime, task.id()).polls >= 1001);
@@ -143,25 +140,17 @@ fn polls_are_counted() {
 fn states_stay_true_under_wakes_from_everywhere() {
     with_each_size(|runtime| {
         let (sender, receiver) = async_channel::bounded::<()>(1);
-        let tasks: Vec<_> = (0..8)
-            .map(|_| {
-                let receiver = receiver.clone();
-                runtime.spawn(async move { while receiver.recv().await.is_ok() {} })
-            })
-            .collect();
-        let threads: Vec<_> = (0..4)
-            .map(|_| {
-                let sender = sender.clone();
-                thread::spawn(move || (0..500).for_each(|_| sender.send_blocking(()).unwrap()))
-            })
-            .collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let tasks = spawn_each(&runtime, 8, |_| {
+            let receiver = receiver.clone();
+            async move { while receiver.recv().await.is_ok() {} }
+        });
+        on_threads(4, |_| (0..500).for_each(|_| sender.send_blocking(()).unwrap()));
         wait_until("all is received", || receiver.is_empty());
         for task in &tasks {
             wait_for_state(&runtime, task.id(), TaskState::Idle);
         }
         drop(sender);
-        wait_until("all have ended", || runtime.tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
@@ -171,30 +160,26 @@ fn tasks_that_are_there_all_the_time_are_listed_once_while_others_come_and_go() 
     with_each_size(|runtime| {
         let stays = |number: usize| match number % 2 {
             0 => runtime.spawn(pending::<()>()),
-            _ => runtime.block_on(async { arc::task::spawn_named("named", pending::<()>()) }),
+            _ => runtime.block_on(async { spawn_named("named", pending::<()>()) }),
         };
         let stay: Vec<_> = (0..500).map(stays).collect();
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while !stop.load(Ordering::SeqCst) {
-                    let come: Vec<_> = (0..300).map(|_| runtime.spawn(pending::<()>())).collect();
-                    come.iter().for_each(JoinHandle::abort);
-                    wait_until("they go", || come.iter().all(JoinHandle::is_finished));
-                }
-            });
-            for _ in 0..50 {
-                let mut listed = HashMap::new();
-                for task in runtime.tasks() {
-                    assert!(listed.insert(task.id, task.name).is_none(), "it is listed twice");
-                }
-                for (number, task) in stay.iter().enumerate() {
-                    let name = listed[&task.id()].as_deref();
-                    assert_eq!(name, (number % 2 == 1).then_some("named"));
-                }
-            }
-            stop.store(true, Ordering::SeqCst);
+        let handle = runtime.handle().clone();
+        let others = Background::repeat(move || {
+            let come = spawn_each(&handle, 300, |_| pending::<()>());
+            come.iter().for_each(JoinHandle::abort);
+            wait_for_all(&come);
         });
+        for _ in 0..50 {
+            let mut listed = HashMap::new();
+            for task in runtime.tasks() {
+                assert!(listed.insert(task.id, task.name).is_none(), "it is listed twice");
+            }
+            for (number, task) in stay.iter().enumerate() {
+                let name = listed[&task.id()].as_deref();
+                assert_eq!(name, (number % 2 == 1).then_some("named"));
+            }
+        }
+        drop(others);
     });
 }
 
@@ -242,50 +227,67 @@ fn places_go_from_runtime_to_runtime() {
 
 // Long polls.
 
+const LIMIT: Duration = millis(20);
+
 /// A runtime that reports polls of 20 ms, and its reports.
-fn watched(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>) {
-    watched_by(builder(workers))
+fn watched(builder: Builder) -> (Runtime, mpsc::Receiver<TaskInfo>) {
+    watched_and(builder, || {})
 }
 
-fn watched_by(mut builder: Builder) -> (Runtime, mpsc::Receiver<TaskInfo>) {
+/// The same, with a hook that also does something.
+fn watched_and(
+    mut builder: Builder,
+    act: impl Fn() + Send + Sync + 'static,
+) -> (Runtime, mpsc::Receiver<TaskInfo>) {
     let (sender, reports) = mpsc::channel();
-    let sender = Mutex::new(sender);
-    let builder = builder.long_poll_limit(Duration::from_millis(20));
     let report = move |task: &TaskInfo| {
         // Nobody hears it when the test is over.
-        let _ = sender.lock().unwrap().send(task.clone());
+        let _ = sender.send(task.clone());
+        act();
     };
-    (builder.on_long_poll(report).build().unwrap(), reports)
+    (builder.long_poll_limit(LIMIT).on_long_poll(report).build().unwrap(), reports)
+}
+
+#[track_caller]
+fn reported(reports: &mpsc::Receiver<TaskInfo>) -> TaskInfo {
+    reports.recv_timeout(DEADLINE).expect("it is reported")
+}
+
+/// A test with each number of workers, and on a current-thread runtime.
+fn with_each_builder(test: fn(Builder)) {
+    for builder in builders() {
+        within_deadline(move || test(builder));
+    }
 }
 
 #[test]
 fn a_long_poll_is_reported_once_while_it_is_stuck() {
-    with_sizes(|workers| {
-        let (runtime, reports) = watched(workers);
+    with_each_builder(|builder| {
+        let (runtime, reports) = watched(builder);
         for _ in 0..3 {
             let gate = Gate::new();
-            let wait = gate.clone();
-            let _guard = runtime.enter();
+            let guard = runtime.enter();
             let line = line!() + 1;
-            let stuck = spawn_named("stuck", async move { wait.wait() });
-            let report = reports.recv_timeout(DEADLINE).expect("it is reported");
-            assert!(!stuck.is_finished(), "it is stuck still");
-            assert_eq!((report.id, report.location.line()), (stuck.id(), line));
-            assert_eq!((report.name.as_deref(), report.polls), (Some("stuck"), 1));
-            let TaskState::Running { worker, time } = report.state else {
-                panic!("{report}");
-            };
-            assert!(worker < workers && time >= Duration::from_millis(20), "{report}");
-            let text = report.to_string();
-            assert!(text.contains("\"stuck\"") && text.contains("inspect.rs:"), "{text}");
-            // Ten more ticks of the monitor.
-            wait_until("time goes on", || match told(&runtime, stuck.id()).state {
-                TaskState::Running { time, .. } => time >= Duration::from_millis(70),
-                _ => false,
+            let stuck = spawn_named("stuck", gate.blocks());
+            let id = stuck.id();
+            drop(guard);
+            thread::scope(|scope| {
+                // On a current-thread runtime, this polls it: nothing is said of `block_on`.
+                let caller = scope.spawn(|| runtime.block_on(stuck).unwrap());
+                let report = reported(&reports);
+                assert_eq!((report.id, report.location.line()), (id, line));
+                assert_eq!((report.name.as_deref(), report.polls), (Some("stuck"), 1));
+                let TaskState::Running { worker, time } = report.state else {
+                    panic!("{report}");
+                };
+                assert!(worker < runtime.workers() && time >= LIMIT, "{report}");
+                let text = report.to_string();
+                assert!(text.contains("\"stuck\"") && text.contains("inspect.rs:"), "{text}");
+                // Ten more ticks of the monitor.
+                wait_for_running_time(&runtime, id, millis(70));
+                gate.open();
+                caller.join().unwrap();
             });
-            gate.open();
-            drop(_guard);
-            runtime.block_on(stuck).unwrap();
             assert!(reports.try_recv().is_err(), "once");
         }
     });
@@ -294,80 +296,67 @@ fn a_long_poll_is_reported_once_while_it_is_stuck() {
 /// It is no task, but it is told like one: while it lasts, and once.
 #[test]
 fn a_long_poll_of_block_on_is_reported_once_with_the_line_of_its_caller() {
-    for builder in builders() {
-        within_deadline(move || {
-            let (runtime, reports) = watched_by(builder);
-            for _ in 0..3 {
-                // Long enough that the monitor sleeps: the poll has to wake it. Nothing is
-                // asserted that needs it to be long enough.
-                thread::sleep(Duration::from_millis(150));
-                let (gate, line) = (Gate::new(), line!() + 4);
-                let wait = gate.clone();
-                thread::scope(|scope| {
-                    let caller = scope.spawn(|| {
-                        runtime.block_on(async {
-                            // A short poll, and then a long one.
-                            yield_now().await;
-                            assert_eq!(try_id(), None);
-                            wait.wait();
-                            yield_now().await;
-                        });
+    with_each_builder(|builder| {
+        let (runtime, reports) = watched(builder);
+        for _ in 0..2 {
+            // Long enough that the monitor sleeps: the poll has to wake it. Nothing is
+            // asserted that needs it to be long enough.
+            thread::sleep(millis(100));
+            let (gate, line) = (Gate::new(), line!() + 3);
+            thread::scope(|scope| {
+                let caller = scope.spawn(|| {
+                    runtime.block_on(async {
+                        // A short poll, and then a long one.
+                        yield_now().await;
+                        assert_eq!(try_id(), None);
+                        gate.wait();
+                        yield_now().await;
                     });
-                    let report = reports.recv_timeout(DEADLINE).expect("it is reported");
-                    assert_eq!((report.location.file(), report.location.line()), (file!(), line));
-                    assert_eq!((report.name.as_deref(), report.polls), (Some("block_on"), 2));
-                    let TaskState::InBlockOn { time } = report.state else { panic!("{report}") };
-                    assert!(time >= Duration::from_millis(20), "{report}");
-                    let text = report.to_string();
-                    assert!(
-                        text.contains("\"block_on\"") && text.contains("inspect.rs:"),
-                        "{text}"
-                    );
-                    // It is no task.
-                    assert!(runtime.tasks().is_empty());
-                    gate.open();
-                    caller.join().unwrap();
                 });
-                assert!(reports.try_recv().is_err(), "once");
-            }
-        });
-    }
+                let report = reported(&reports);
+                assert_eq!((report.location.file(), report.location.line()), (file!(), line));
+                assert_eq!((report.name.as_deref(), report.polls), (Some("block_on"), 2));
+                let TaskState::InBlockOn { time } = report.state else { panic!("{report}") };
+                assert!(time >= LIMIT, "{report}");
+                let text = report.to_string();
+                assert!(text.contains("\"block_on\"") && text.contains("inspect.rs:"), "{text}");
+                // It is no task.
+                assert!(runtime.tasks().is_empty());
+                gate.open();
+                caller.join().unwrap();
+            });
+            assert!(reports.try_recv().is_err(), "once");
+        }
+    });
 }
 
 /// The thread waits, and polls nothing meanwhile.
 #[test]
 fn a_block_on_that_waits_for_long_is_not_reported() {
-    for builder in builders() {
-        within_deadline(move || {
-            let (runtime, reports) = watched_by(builder);
-            // The monitor is kept awake by one that is reported, and by short polls.
-            let gate = Gate::new();
-            thread::scope(|scope| {
-                let waiting = scope.spawn(|| runtime.block_on(sleep(Duration::from_millis(100))));
-                let stuck = scope.spawn(|| runtime.block_on(gate.blocks()));
-                let line = reports.recv_timeout(DEADLINE).expect("it is reported").location.line();
-                assert_eq!(line, line!() - 2);
-                waiting.join().unwrap();
-                gate.open();
-                stuck.join().unwrap();
-            });
-            assert!(reports.try_recv().is_err(), "the one that waits is none");
+    with_each_builder(|builder| {
+        let (runtime, reports) = watched(builder);
+        // The monitor is kept awake by one that is reported, and by short polls.
+        let gate = Gate::new();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| runtime.block_on(sleep(millis(100))));
+            let stuck = scope.spawn(|| runtime.block_on(gate.blocks()));
+            assert_eq!(reported(&reports).location.line(), line!() - 1);
+            waiting.join().unwrap();
+            gate.open();
+            stuck.join().unwrap();
         });
-    }
+        assert!(reports.try_recv().is_err(), "the one that waits is none");
+    });
 }
 
 #[test]
 fn others_go_on_while_a_poll_is_stuck() {
     within_deadline(|| {
-        let (runtime, reports) = watched(2);
+        let (runtime, reports) = watched(builder(2));
         let gate = Gate::new();
         let stuck = runtime.spawn(gate.blocks());
-        reports.recv_timeout(DEADLINE).expect("it is reported");
-        let others: Vec<_> =
-            (0..50).map(|_| runtime.spawn(sleep(Duration::from_millis(1)))).collect();
-        for other in others {
-            wait_until("timers fire", || other.is_finished());
-        }
+        reported(&reports);
+        wait_for_all(&spawn_each(&runtime, 50, |_| sleep(millis(1))));
         assert!(!stuck.is_finished());
         gate.open();
     });
@@ -376,43 +365,30 @@ fn others_go_on_while_a_poll_is_stuck() {
 #[test]
 fn short_polls_and_idle_tasks_are_not_reported() {
     with_sizes(|workers| {
-        let (sender, reports) = mpsc::channel();
-        let sender = Mutex::new(sender);
         // Beyond what a poll of these takes on a loaded machine.
         let mut builder = builder(workers).long_poll_limit(DEADLINE / 2).clone();
-        let report = move |task: &TaskInfo| sender.lock().unwrap().send(task.id).unwrap();
-        let runtime = builder.on_long_poll(report).build().unwrap();
-        drop(builder);
+        let reports = Counter::new();
+        let runtime = builder.on_long_poll(move |_| _ = reports.add()).build().unwrap();
         drop(runtime.spawn(pending::<()>()));
         runtime.block_on(async {
-            for _ in 0..20 {
-                sleep(Duration::from_millis(5)).await;
+            for _ in 0..10 {
+                sleep(millis(5)).await;
                 arc::spawn(yield_now()).await.unwrap();
             }
         });
         drop(runtime);
-        assert_eq!(reports.recv(), Err(mpsc::RecvError));
+        assert_eq!(reports.get(), 0);
     });
 }
 
 #[test]
 fn a_hook_that_panics_does_no_harm() {
     within_deadline(|| {
-        let limit = Duration::from_millis(10);
-        let (sender, called) = mpsc::channel();
-        let sender = Mutex::new(sender);
-        let mut builder = builder(2)
-            .long_poll_limit(limit)
-            .on_long_poll(move |_| {
-                sender.lock().unwrap().send(()).unwrap();
-                panic!("{ON_PURPOSE}");
-            })
-            .clone();
-        let runtime = builder.build().unwrap();
+        let (runtime, reports) = watched_and(builder(2), || panic!("{ON_PURPOSE}"));
         for _ in 0..3 {
             let gate = Gate::new();
             let stuck = runtime.spawn(gate.blocks());
-            called.recv_timeout(DEADLINE).expect("it is reported");
+            reported(&reports);
             gate.open();
             runtime.block_on(stuck).unwrap();
         }
@@ -421,15 +397,9 @@ fn a_hook_that_panics_does_no_harm() {
 
 /// The hook blocks as long as the gate is shut, and says when it is called.
 fn with_a_hook_that_blocks(workers: usize) -> (Runtime, mpsc::Receiver<TaskInfo>, Gate) {
-    let (sender, reports) = mpsc::channel();
-    let (sender, gate) = (Mutex::new(sender), Gate::new());
-    let opened = gate.clone();
-    let hook = move |task: &TaskInfo| {
-        let _ = sender.lock().unwrap().send(task.clone());
-        opened.wait();
-    };
-    let mut builder = builder(workers).long_poll_limit(Duration::from_millis(20)).clone();
-    (builder.on_long_poll(hook).build().unwrap(), reports, gate)
+    let gate = Gate::new();
+    let (runtime, reports) = watched_and(builder(workers), move || gate.wait());
+    (runtime, reports, gate)
 }
 
 /// Tasks behind a stuck worker and timers beside stuck ones are served by the monitor, and the end
@@ -439,48 +409,30 @@ fn a_hook_that_never_returns_holds_up_neither_the_monitor_nor_the_end() {
     within_deadline(|| {
         let (runtime, reports, hook) = with_a_hook_that_blocks(2);
         let (is_called, behind) = (Gate::new(), Counter::new());
-        let (go_on, count) = (is_called.clone(), behind.clone());
         let stuck = runtime.spawn(async move {
-            go_on.wait();
+            is_called.wait();
 
             // They are in the queue of this worker, which does not come to them.
             for _ in 0..10 {
-                let count = count.clone();
-                drop(arc::spawn(async move { _ = count.add() }));
+                drop(arc::spawn(async move { _ = behind.add() }));
             }
-            count.wait_for(10);
+            behind.wait_for(10);
         });
-        reports.recv_timeout(DEADLINE).expect("it is reported");
+        reported(&reports);
         is_called.open();
         wait_until("those behind it", || stuck.is_finished());
 
         // All workers are stuck, and a thread that is none of them waits for a timer.
-        let (inside, gate) = (Counter::new(), Gate::new());
-        let tasks = [(); 2].map(|()| {
-            let (inside, gate) = (inside.clone(), gate.clone());
-            runtime.spawn(async move {
-                inside.add();
-                gate.wait();
-            })
-        });
-        inside.wait_for(2);
-        runtime.block_on(sleep(Duration::from_millis(1)));
-        gate.open();
-        for task in tasks {
-            runtime.block_on(task).unwrap();
-        }
+        let pause = Pause::new();
+        let tasks = spawn_each(&runtime, 2, |_| pause.stops());
+        pause.reached_by(2);
+        runtime.block_on(sleep(millis(1)));
+        pause.pass();
+        join_all(&runtime, tasks);
 
         drop(runtime);
         assert!(!hook.is_open(), "the hook has not returned");
         hook.open();
-    });
-}
-
-#[track_caller]
-fn wait_for_running_time(handle: &Handle, id: arc::task::Id, least: Duration) {
-    wait_until("the poll lasts", || match told(handle, id).state {
-        TaskState::Running { time, .. } => time >= least,
-        _ => false,
     });
 }
 
@@ -489,29 +441,20 @@ fn a_poll_that_gets_stuck_during_a_report_is_reported_after_it() {
     within_deadline(|| {
         let (runtime, reports, hook) = with_a_hook_that_blocks(2);
         let gate = Gate::new();
-        let stuck = || {
-            let gate = gate.clone();
-            runtime.spawn(async move { gate.wait() })
-        };
-        let first = stuck();
-        assert_eq!(reports.recv_timeout(DEADLINE).expect("reported").id, first.id());
+        let first = runtime.spawn(gate.blocks());
+        assert_eq!(reported(&reports).id, first.id());
 
         // Its time is below the limit by no more than a step, which is 2 ms at most: it is judged
         // again with each.
-        let second = stuck();
-        wait_until("its poll", || {
-            matches!(told(&runtime, second.id()).state, TaskState::Running { .. })
-        });
-        wait_for_running_time(&runtime, second.id(), Duration::from_millis(18));
-        wait_for_running_time(&runtime, first.id(), Duration::from_millis(100));
+        let second = runtime.spawn(gate.blocks());
+        wait_for_running_time(&runtime, second.id(), millis(18));
+        wait_for_running_time(&runtime, first.id(), millis(100));
         assert!(reports.try_recv().is_err(), "one at a time");
         hook.open();
-        assert_eq!(reports.recv_timeout(DEADLINE).expect("reported, too").id, second.id());
-        wait_for_running_time(&runtime, second.id(), Duration::from_millis(50));
+        assert_eq!(reported(&reports).id, second.id());
+        wait_for_running_time(&runtime, second.id(), millis(50));
         gate.open();
-        for task in [first, second] {
-            runtime.block_on(task).unwrap();
-        }
+        join_all(&runtime, [first, second]);
         assert!(reports.try_recv().is_err(), "once each");
     });
 }
@@ -521,11 +464,10 @@ fn a_poll_that_gets_stuck_during_a_report_is_reported_after_it() {
 fn a_block_on_that_gets_stuck_during_a_report_is_reported_after_it() {
     within_deadline(|| {
         let (runtime, reports, hook) = with_a_hook_that_blocks(1);
-        let gate = Gate::new();
+        let (gate, inside) = (Gate::new(), Gate::new());
         let stuck = runtime.spawn(gate.blocks());
-        assert_eq!(reports.recv_timeout(DEADLINE).expect("reported").id, stuck.id());
+        assert_eq!(reported(&reports).id, stuck.id());
 
-        let inside = Gate::new();
         thread::scope(|scope| {
             let caller = scope.spawn(|| {
                 runtime.block_on(async {
@@ -539,10 +481,10 @@ fn a_block_on_that_gets_stuck_during_a_report_is_reported_after_it() {
                 TaskState::Running { time, .. } => time,
                 state => panic!("{state:?}"),
             };
-            wait_for_running_time(&runtime, stuck.id(), now + Duration::from_millis(100));
+            wait_for_running_time(&runtime, stuck.id(), now + millis(100));
             assert!(reports.try_recv().is_err(), "one at a time");
             hook.open();
-            let report = reports.recv_timeout(DEADLINE).expect("reported, too");
+            let report = reported(&reports);
             assert!(matches!(report.state, TaskState::InBlockOn { .. }), "{report}");
             gate.open();
             caller.join().unwrap();
@@ -573,8 +515,7 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
     in_process_with(name, "", OwnedFd::from(near).into(), || {
         report_by_default(|| {
             let ran = Counter::new();
-            let count = ran.clone();
-            drop(arc::spawn(async move { _ = count.add() }));
+            drop(arc::spawn(async move { _ = ran.add() }));
             ran.wait_for(1);
         });
     });
@@ -583,11 +524,10 @@ fn a_standard_error_that_nobody_reads_holds_up_nobody() {
 /// Lets a poll go on until it has been reported, or tries to be, and then some more.
 #[cfg(unix)]
 fn report_by_default(goes_on: impl FnOnce() + Send + 'static) {
-    let limit = Duration::from_millis(20);
-    let runtime = builder(2).long_poll_limit(limit).build().unwrap();
+    let runtime = builder(2).long_poll_limit(LIMIT).build().unwrap();
     let handle = runtime.handle().clone();
     let stuck = runtime.spawn(async move {
-        wait_for_running_time(&handle, try_id().unwrap(), 5 * limit);
+        wait_for_running_time(&handle, try_id().unwrap(), 5 * LIMIT);
         goes_on();
     });
     runtime.block_on(stuck).unwrap();
@@ -635,21 +575,16 @@ fn tasks_that_waited_are_told_with_their_lines() {
 #[test]
 fn polls_that_go_on_are_told_when_the_time_is_over() {
     with_each_size(|runtime| {
-        let Blocked { gate, task: stuck } = block_worker(&runtime);
-        let (wait, began) = (gate.clone(), Gate::new());
-        let tell = began.clone();
-        let job = runtime.spawn_blocking(move || {
-            tell.open();
-            wait.wait();
-        });
+        let (stuck, poll) = block_worker(&runtime);
         // Even with one worker, which is stuck.
-        began.wait();
-        let left = runtime.shutdown(Duration::from_millis(20));
+        let (job, work) = begun_job(&runtime);
+        let left = runtime.shutdown(millis(20));
         let state = |id| left.iter().find(|left| left.id == id).map(|left| left.state);
-        let stuck_state = state(stuck.id());
-        assert!(matches!(stuck_state, Some(TaskState::Running { .. })), "{left:?}");
+        let of_stuck = state(stuck.id());
+        assert!(matches!(of_stuck, Some(TaskState::Running { .. })), "{left:?}");
         assert_eq!(state(job.id()), Some(TaskState::Blocking), "{left:?}");
-        gate.open();
+        work.pass();
+        poll.pass();
         wait_until("the poll ends", || stuck.is_finished());
     });
 }
@@ -659,10 +594,9 @@ fn polls_that_go_on_are_told_when_the_time_is_over() {
 fn the_report_is_there_though_a_thread_ends_late() {
     with_sizes(|workers| {
         let gate = Gate::new();
-        let (wait, mut builder) = (gate.clone(), builder(workers));
-        let runtime = builder.on_thread_stop(move || wait.wait()).build().unwrap();
+        let runtime = builder(workers).on_thread_stop(move || gate.wait()).build().unwrap();
         let task = runtime.spawn(pending::<()>());
-        let left = runtime.shutdown(Duration::from_millis(50));
+        let left = runtime.shutdown(millis(50));
         assert_eq!(left.iter().map(|left| left.id).collect::<Vec<_>>(), [task.id()]);
         gate.open();
     });
@@ -674,28 +608,21 @@ fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
     with_sizes(|workers| {
         let outer = runtime(workers);
         let job = outer.spawn_blocking(move || {
-            let (stopped, gate, inside) = (Counter::new(), Gate::new(), Gate::new());
-            let stop = stopped.clone();
-            let stop = move || {
-                stop.add();
-            };
-            let mut builder = builder(workers).on_thread_stop(stop).clone();
+            let (stopped, pause, ended) = (Counter::new(), Pause::new(), Gate::new());
+            let mut builder = builder(workers).on_thread_stop(move || _ = stopped.add()).clone();
             let inner = builder.build().unwrap();
             let handle = inner.handle().clone();
             let _guard = handle.enter();
-            let (wait, tell, ended) = (gate.clone(), inside.clone(), Gate::new());
-            let end = ended.clone();
             drop(inner.spawn_blocking(move || {
-                tell.open();
-                wait.wait();
-                end.open();
+                pause.here();
+                ended.open();
             }));
-            inside.wait();
+            pause.reached();
             let opener = thread::spawn(move || {
                 // The job alone is left: time to return too early.
                 stopped.wait_for(workers + 1);
-                thread::sleep(Duration::from_millis(20));
-                gate.open();
+                thread::sleep(millis(20));
+                pause.pass();
             });
             drop(inner);
             let waited = ended.is_open();
@@ -711,34 +638,48 @@ fn a_job_that_entered_another_runtime_can_drop_its_own() {
     with_sizes(|workers| {
         let (own, other) = (runtime(workers), runtime(workers));
         let (handle, ended) = (own.handle().clone(), Gate::new());
-        let tell = ended.clone();
         drop(handle.spawn_blocking(move || {
             let _guard = other.enter();
             drop(own);
-            tell.open();
+            ended.open();
         }));
         ended.wait();
     });
+}
+
+/// It ends when a task panics.
+fn ends_by_a_panic(workers: usize) -> Arc<Runtime> {
+    let policy = UnhandledPanic::ShutdownRuntime;
+    Arc::new(builder(workers).unhandled_panic(policy).build().unwrap())
 }
 
 /// The last that has the runtime is a task of it, when a panic ends it.
 #[test]
 fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
     with_sizes(|workers| {
-        let mut builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-        let runtime = Arc::new(builder.build().unwrap());
-        let own = runtime.clone();
-        let owner = runtime.spawn(holds(own));
+        let runtime = ends_by_a_panic(workers);
+        let owner = runtime.spawn(holds(runtime.clone()));
         let gate = Gate::new();
-        let wait = gate.clone();
         let panicking = runtime.spawn(async move {
-            wait.wait();
+            gate.wait();
             panic!("{ON_PURPOSE}");
         });
         drop(runtime);
         gate.open();
-        wait_until("both have ended", || owner.is_finished() && panicking.is_finished());
+        wait_for_all(&[owner, panicking]);
     });
+}
+
+/// A job that waits until a value is dropped, and that value.
+fn waits_for_a_drop(handle: &Handle) -> (mpsc::Sender<()>, JoinHandle<()>) {
+    let (held, dropped) = mpsc::channel::<()>();
+    let begun = Gate::new();
+    let job = handle.spawn_blocking(move || {
+        begun.open();
+        dropped.recv().unwrap_err();
+    });
+    begun.wait();
+    (held, job)
 }
 
 /// The same while jobs run on. Whichever of the futures is dropped first, they all are: a
@@ -746,28 +687,17 @@ fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
 #[test]
 fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
     with_sizes(|workers| {
-        let mut builder = builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-        let runtime = Arc::new(builder.build().unwrap());
-        let (began, begun) = mpsc::channel();
-        let waits_for_a_future = || {
-            let (held, dropped) = mpsc::channel::<()>();
-            let began = began.clone();
-            let job = runtime.spawn_blocking(move || {
-                began.send(()).unwrap();
-                dropped.recv().unwrap_err();
-            });
-            let future = runtime.spawn(holds(held));
-            begun.recv().unwrap();
-            [future, job]
-        };
-        let mut tasks = Vec::from(waits_for_a_future());
-        let own = runtime.clone();
-        tasks.push(runtime.spawn(holds(own)));
-        tasks.extend(waits_for_a_future());
+        let runtime = ends_by_a_panic(workers);
+        let ((early, first), (late, second)) =
+            (waits_for_a_drop(&runtime), waits_for_a_drop(&runtime));
+        let mut tasks = vec![first, second];
+        tasks.push(runtime.spawn(holds(early)));
+        tasks.push(runtime.spawn(holds(runtime.clone())));
+        tasks.push(runtime.spawn(holds(late)));
         let handle = runtime.handle().clone();
         drop(runtime);
         tasks.push(handle.spawn(async { panic!("{ON_PURPOSE}") }));
-        wait_until("all have ended", || tasks.iter().all(|task| task.is_finished()));
+        wait_for_all(&tasks);
     });
 }
 
@@ -776,22 +706,13 @@ fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
 fn a_runtime_that_a_task_of_another_drops_at_the_end_does_not_wait_for_jobs() {
     with_sizes(|workers| {
         let (outer, inner) = (runtime(workers), runtime(workers));
-        let (began, begun) = mpsc::channel();
-        let [(early, first), (late, second)] = [began.clone(), began].map(|began| {
-            let (held, dropped) = mpsc::channel::<()>();
-            let job = inner.spawn_blocking(move || {
-                began.send(()).unwrap();
-                dropped.recv().unwrap_err();
-            });
-            begun.recv().unwrap();
-            (held, job)
-        });
+        let ((early, first), (late, second)) = (waits_for_a_drop(&inner), waits_for_a_drop(&inner));
         // Whichever of the futures is dropped first.
         drop(outer.spawn(holds(early)));
         drop(outer.spawn(holds(inner)));
         drop(outer.spawn(holds(late)));
         drop(outer);
-        wait_until("both have ended", || first.is_finished() && second.is_finished());
+        wait_for_all(&[first, second]);
     });
 }
 
@@ -799,18 +720,15 @@ fn a_runtime_that_a_task_of_another_drops_at_the_end_does_not_wait_for_jobs() {
 fn a_hook_may_end_its_runtime() {
     with_sizes(|workers| {
         let slot: Arc<Mutex<Option<Runtime>>> = Arc::default();
-        let (taken, ended) = (slot.clone(), Gate::new());
-        let (tell, gate) = (ended.clone(), Gate::new());
-        let (open, wait) = (gate.clone(), gate.clone());
-        let mut builder = builder(workers).long_poll_limit(Duration::from_millis(10)).clone();
-        let builder = builder.on_long_poll(move |_| {
+        let (taken, ended, gate) = (slot.clone(), Gate::new(), Gate::new());
+        let (runtime, _reports) = watched_and(builder(workers), move || {
             let runtime = taken.lock().unwrap().take();
-            open.open();
+            gate.open();
             drop(runtime);
-            tell.open();
+            ended.open();
         });
-        let runtime = slot.lock().unwrap().insert(builder.build().unwrap()).handle().clone();
-        let stuck = runtime.spawn(async move { wait.wait() });
+        let handle = slot.lock().unwrap().insert(runtime).handle().clone();
+        let stuck = handle.spawn(gate.blocks());
         ended.wait();
         assert!(stuck.is_finished());
     });
@@ -826,5 +744,3 @@ fn handles_tell_their_task_and_nothing_else() {
         assert!(!abort.contains("Waker") && !task.contains("location"), "{task} {abort}");
     });
 }
-
-// Panics.

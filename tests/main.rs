@@ -23,7 +23,6 @@ mod coop;
 mod current_thread;
 mod descriptors;
 mod fairness;
-mod hyper;
 mod inspect;
 mod macros;
 mod panics;

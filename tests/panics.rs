@@ -2,36 +2,33 @@
 //! joiner hears of it.
 
 use crate::common::*;
-use arc::runtime::Handle;
-use arc::task::{spawn_blocking, yield_now};
+use arc::runtime::{Handle, Runtime};
+use arc::task::{JoinError, JoinHandle, spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::future::{Future, pending, poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
-
-const TICK: Duration = Duration::from_micros(50);
 
 /// All workers run tasks and fire timers, and no task is left over.
 #[track_caller]
-fn assert_healthy(runtime: &arc::runtime::Runtime) {
-    let workers = runtime.handle().workers();
-    let tasks: Vec<_> = (0..workers * 20)
-        .map(|index| {
-            runtime.spawn(async move {
-                sleep(TICK).await;
-                yield_now().await;
-                index
-            })
-        })
-        .collect();
-    for (index, task) in tasks.into_iter().enumerate() {
-        assert_eq!(runtime.block_on(task).unwrap(), index);
-    }
-    wait_until("no task is left over", || runtime.handle().tasks().is_empty());
+fn assert_healthy(runtime: &Runtime) {
+    let count = runtime.handle().workers() * 20;
+    let tasks = spawn_each(runtime, count, |index| async move {
+        sleep(micros(50)).await;
+        yield_now().await;
+        index
+    });
+    assert!(join_all(runtime, tasks).into_iter().eq(0..count));
+    wait_for_no_tasks(runtime);
+}
+
+/// Runs a test so many times, and sees that the runtime is well afterwards.
+#[track_caller]
+fn often(runtime: &Runtime, rounds: usize, test: impl Fn(usize)) {
+    (0..rounds).for_each(test);
+    assert_healthy(runtime);
 }
 
 /// A future that panics when it is dropped, whatever became of it.
@@ -52,30 +49,28 @@ fn grenade<F: Future + Unpin>(future: F) -> Grenade<F> {
 #[test]
 fn in_a_poll_is_told_to_the_joiner_with_its_payload() {
     with_each_flavor(|runtime| {
-        for _ in 0..100 {
+        often(&runtime, 100, |_| {
             let task = runtime.spawn(async {
                 yield_now().await;
                 panic!("number {} {ON_PURPOSE}", 7);
             });
             let id = task.id();
-            let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+            let error: JoinError = runtime.block_on(task).unwrap_err();
             assert!(error.is_panic() && !error.is_cancelled());
             assert_eq!(error.id(), id);
             let text = error.to_string();
             assert!(text.contains("number 7") && text.contains(&id.to_string()), "{text}");
             assert!(format!("{error:?}").contains("number 7"));
             assert_eq!(message(error.into_panic()), format!("number 7 {ON_PURPOSE}"));
-        }
-        assert_healthy(&runtime);
+        });
     });
 }
 
 #[test]
 fn with_a_payload_of_any_type_reaches_the_joiner() {
-    within_deadline(|| {
-        let runtime = runtime(1);
+    on_each([1], |runtime| {
         let task = runtime.spawn(async { panic_any(42_u8) });
-        let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+        let error: JoinError = runtime.block_on(task).unwrap_err();
         assert!(error.to_string().contains("panicked"), "{error}");
         let payload = error.try_into_panic().unwrap();
         assert_eq!(*payload.downcast::<u8>().unwrap(), 42);
@@ -93,16 +88,14 @@ fn with_a_payload_of_any_type_reaches_the_joiner() {
 fn in_a_detached_task_leaves_the_others_alone() {
     with_each_size(|runtime| {
         let others = Counter::new();
-        for _ in 0..200 {
+        often(&runtime, 200, |_| {
             drop(runtime.spawn(async { panic!("detached {ON_PURPOSE}") }));
-            let others = others.clone();
             drop(runtime.spawn(async move {
                 yield_now().await;
                 others.add();
             }));
-        }
+        });
         others.wait_for(200);
-        assert_healthy(&runtime);
     });
 }
 
@@ -111,19 +104,13 @@ fn in_a_detached_task_leaves_the_others_alone() {
 fn in_a_task_does_not_take_those_behind_it_along() {
     with_each_size(|runtime| {
         let ran = Counter::new();
-        let task = runtime.spawn({
-            let ran = ran.clone();
-            async move {
-                for _ in 0..20 {
-                    let ran = ran.clone();
-                    drop(arc::spawn(async move {
-                        ran.add();
-                    }));
-                }
-                panic!("with tasks behind {ON_PURPOSE}");
+        let task = runtime.spawn(async move {
+            for _ in 0..20 {
+                drop(arc::spawn(async move { _ = ran.add() }));
             }
+            panic!("with tasks behind {ON_PURPOSE}");
         });
-        let _: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+        let _: JoinError = runtime.block_on(task).unwrap_err();
         ran.wait_for(20);
         assert_healthy(&runtime);
     });
@@ -132,13 +119,10 @@ fn in_a_task_does_not_take_those_behind_it_along() {
 #[test]
 fn in_the_drop_of_a_future_that_was_ready_is_told_to_the_joiner() {
     with_each_flavor(|runtime| {
-        for _ in 0..50 {
-            let task = runtime.spawn(grenade(ready(1)));
-            let error = runtime.block_on(task).unwrap_err();
-            assert!(error.is_panic());
+        often(&runtime, 50, |_| {
+            let error = runtime.block_on(runtime.spawn(grenade(ready(1)))).unwrap_err();
             assert!(message(error.into_panic()).contains("dropped"));
-        }
-        assert_healthy(&runtime);
+        });
     });
 }
 
@@ -146,20 +130,18 @@ fn in_the_drop_of_a_future_that_was_ready_is_told_to_the_joiner() {
 #[test]
 fn in_the_poll_and_then_in_the_drop_is_told_once() {
     with_each_flavor(|runtime| {
-        for _ in 0..50 {
+        often(&runtime, 50, |_| {
             let poll = poll_fn(|_| -> Poll<()> { panic!("in the poll {ON_PURPOSE}") });
-            let task = runtime.spawn(grenade(poll));
-            let error = runtime.block_on(task).unwrap_err();
+            let error = runtime.block_on(runtime.spawn(grenade(poll))).unwrap_err();
             assert!(error.is_panic());
-        }
-        assert_healthy(&runtime);
+        });
     });
 }
 
 #[test]
 fn in_the_drop_of_an_aborted_future_is_contained() {
     with_each_flavor(|runtime| {
-        for round in 0..100 {
+        often(&runtime, 100, |round| {
             let task = runtime.spawn(grenade(pending::<()>()));
             if round % 2 == 0 {
                 // It waits already, or is still queued.
@@ -172,47 +154,41 @@ fn in_the_drop_of_an_aborted_future_is_contained() {
                 let error = runtime.block_on(task).unwrap_err();
                 assert!(error.is_panic() || error.is_cancelled());
             }
-        }
-        assert_healthy(&runtime);
+        });
     });
 }
 
 #[test]
 fn in_the_drop_of_futures_at_shutdown_leaves_none_undropped() {
-    with_sizes(|workers| {
+    with_each_size(|runtime| {
         let drops = Counter::new();
-        let runtime = runtime(workers);
-        let tasks: Vec<_> = (0..50)
-            .map(|index| {
-                let held = drops.on_drop();
-                runtime.spawn(grenade(Box::pin(async move {
-                    let _held = held;
-                    if index % 2 == 0 {
-                        pending::<()>().await;
-                    }
-                    sleep(DEADLINE).await;
-                })))
-            })
-            .collect();
+        let tasks = spawn_each(&runtime, 50, |index| {
+            let held = drops.on_drop();
+            grenade(Box::pin(async move {
+                let _held = held;
+                if index % 2 == 0 {
+                    pending::<()>().await;
+                }
+                sleep(HOUR).await;
+            }))
+        });
         runtime.block_on(yield_now());
         drop(runtime);
         assert_eq!(drops.get(), 50);
-        assert!(tasks.iter().all(arc::task::JoinHandle::is_finished));
+        assert!(tasks.iter().all(JoinHandle::is_finished));
     });
 }
 
 #[test]
 fn in_the_drop_of_an_output_that_nobody_reads_is_contained() {
     with_each_size(|runtime| {
-        for _ in 0..100 {
+        often(&runtime, 100, |_| {
             // Detached before the task finishes.
             let gate = Gate::new();
-            let wait = gate.clone();
-            let task = runtime.spawn(async move {
-                wait.wait();
+            drop(runtime.spawn(async move {
+                gate.wait();
                 PanicOnDrop
-            });
-            drop(task);
+            }));
             gate.open();
             // Finished before the handle is dropped, on this thread.
             let task = runtime.spawn(async { PanicOnDrop });
@@ -232,8 +208,7 @@ fn in_the_drop_of_an_output_that_nobody_reads_is_contained() {
             let task = runtime.spawn(async { PanicOnDrop });
             task.abort();
             drop(task);
-        }
-        assert_healthy(&runtime);
+        });
     });
 }
 
@@ -252,34 +227,30 @@ fn in_the_drop_of_an_output_that_was_read_is_the_readers() {
 #[test]
 fn in_the_drop_of_the_payload_of_a_panic_is_contained() {
     with_each_size(|runtime| {
-        for _ in 0..50 {
+        often(&runtime, 50, |_| {
             drop(runtime.spawn(async { panic_any(PanicOnDrop) }));
             let task = runtime.spawn(async { panic_any(PanicOnDrop) });
-            let error: arc::task::JoinError = runtime.block_on(task).unwrap_err();
+            let error: JoinError = runtime.block_on(task).unwrap_err();
             std::mem::forget(error.into_panic());
-        }
-        assert_healthy(&runtime);
+        });
     });
 }
 
 #[test]
 fn in_a_blocking_job_is_told_to_the_joiner() {
     with_each_flavor(|runtime| {
-        for _ in 0..50 {
+        often(&runtime, 50, |_| {
             let job = runtime.spawn_blocking(|| panic!("a job {ON_PURPOSE}"));
-            let error: arc::task::JoinError = runtime.block_on(job).unwrap_err();
+            let error: JoinError = runtime.block_on(job).unwrap_err();
             assert!(error.to_string().contains("a job"));
             // The drop of what the job captured, and of its output.
             let captured = PanicOnDrop;
-            let job = runtime.spawn_blocking(move || {
-                let _captured = captured;
-            });
+            let job = runtime.spawn_blocking(move || drop(captured));
             assert!(runtime.block_on(job).unwrap_err().is_panic());
             drop(runtime.spawn_blocking(|| PanicOnDrop));
-        }
+        });
         let job = runtime.spawn_blocking(|| 4);
         assert_eq!(runtime.block_on(job).unwrap(), 4);
-        assert_healthy(&runtime);
     });
 }
 
@@ -289,10 +260,9 @@ fn in_a_blocking_job_is_told_to_the_joiner() {
 fn in_a_job_that_was_aborted_or_left_alone_harms_nobody() {
     with_each_flavor(|runtime| {
         for round in 0..60 {
-            let pause = Pause::default();
-            let inside = pause.clone();
+            let pause = Pause::new();
             let job = runtime.spawn_blocking(move || {
-                inside.here();
+                pause.here();
                 assert!(round % 3 != 0, "a job {ON_PURPOSE}");
                 if round % 3 == 1 {
                     std::panic::panic_any(PanicOnDrop);
@@ -322,12 +292,12 @@ fn in_a_job_that_was_aborted_or_left_alone_harms_nobody() {
 #[test]
 fn in_block_on_is_the_callers_and_the_tasks_go_on() {
     with_each_flavor(|runtime| {
-        for _ in 0..50 {
+        often(&runtime, 50, |_| {
             let text = panic_of(|| {
                 runtime.block_on(async {
                     drop(arc::spawn(yield_now()));
                     drop(spawn_blocking(|| {}));
-                    sleep(Duration::from_micros(100)).await;
+                    sleep(micros(100)).await;
                     panic!("the main one {ON_PURPOSE}")
                 })
             });
@@ -336,8 +306,7 @@ fn in_block_on_is_the_callers_and_the_tasks_go_on() {
             assert_eq!(runtime.block_on(async { arc::spawn(async { 1 }).await.unwrap() }), 1);
             let text = panic_of(|| runtime.block_on(grenade(ready(()))));
             assert!(text.contains("dropped"));
-        }
-        assert_healthy(&runtime);
+        });
     });
 }
 
@@ -345,18 +314,10 @@ fn in_block_on_is_the_callers_and_the_tasks_go_on() {
 fn in_thread_hooks_leaves_the_threads_to_their_work() {
     with_sizes(|workers| {
         let (started, stopped) = (Counter::new(), Counter::new());
-        let (start, stop) = (started.clone(), stopped.clone());
-        let runtime = builder(workers)
-            .on_thread_start(move || {
-                start.add();
-                panic!("at the start {ON_PURPOSE}");
-            })
-            .on_thread_stop(move || {
-                stop.add();
-                panic!("at the end {ON_PURPOSE}");
-            })
-            .build()
-            .unwrap();
+        let panics = |count: Counter| move || panic!("number {} {ON_PURPOSE}", count.add());
+        let mut builder = builder(workers);
+        let builder = builder.on_thread_start(panics(started)).on_thread_stop(panics(stopped));
+        let runtime = builder.build().unwrap();
         started.wait_for(workers);
         let job = runtime.spawn_blocking(|| 1);
         assert_eq!(runtime.block_on(job).unwrap(), 1);
@@ -386,27 +347,22 @@ fn a_task_woken_by_a_thread_that_unwinds_runs() {
 #[test]
 fn many_at_once_are_each_told_to_their_joiner() {
     with_each_flavor(|runtime| {
-        let polls = Arc::new(AtomicUsize::new(0));
-        let tasks: Vec<_> = (0..2000)
-            .map(|index| {
-                let polls = polls.clone();
-                runtime.spawn(async move {
-                    if index % 3 == 0 {
-                        yield_now().await;
-                    }
-                    polls.fetch_add(1, Ordering::SeqCst);
-                    assert!(index % 2 != 0, "{index} {ON_PURPOSE}");
-                    index
-                })
-            })
-            .collect();
+        let polls = Counter::new();
+        let tasks = spawn_each(&runtime, 2000, |index| async move {
+            if index % 3 == 0 {
+                yield_now().await;
+            }
+            polls.add();
+            assert!(index % 2 != 0, "{index} {ON_PURPOSE}");
+            index
+        });
         for (index, task) in tasks.into_iter().enumerate() {
             match runtime.block_on(task) {
                 Ok(output) => assert_eq!((output, index % 2), (index, 1)),
                 Err(error) => assert!(error.to_string().contains(&format!("{index} "))),
             }
         }
-        assert_eq!(polls.load(Ordering::SeqCst), 2000);
+        assert_eq!(polls.get(), 2000);
         assert_healthy(&runtime);
     });
 }

@@ -2,42 +2,41 @@
 //! starves, and nothing is lost as the workers go to sleep.
 
 use crate::common::*;
-use crate::net_common::spin;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{TcpListener, TcpStream};
+use arc::net::TcpStream;
 use arc::runtime::{Handle, Runtime};
-use arc::task::yield_now;
+use arc::task::{JoinHandle, yield_now};
 use arc::time::sleep;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-const TICK: Duration = Duration::from_micros(100);
+const TICK: Duration = micros(100);
 
 // Long polls.
 
 /// Long enough that every thread of the runtime sleeps, the monitor included.
 /// Nothing is asserted that needs it to be long enough.
 fn let_everything_sleep() {
-    thread::sleep(Duration::from_millis(40));
+    thread::sleep(millis(40));
 }
 
-/// The poll ends only when the tasks have run that wait behind it.
+/// Spawns, in this task, so many that count.
+fn spawn_that_count(count: usize, ran: Counter) {
+    for _ in 0..count {
+        drop(arc::spawn(async move { _ = ran.add() }));
+    }
+}
+
+/// A long poll, which nobody but the tasks behind it ends.
 fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
     let ran = Counter::new();
-    let done = ran.clone();
     let task = runtime.spawn(async move {
-        for _ in 0..count {
-            let ran = ran.clone();
-            drop(arc::spawn(async move {
-                ran.add();
-            }));
-        }
-        // A long poll, which nobody but the tasks themselves ends.
-        done.wait_for(count);
+        spawn_that_count(count, ran);
+        ran.wait_for(count);
     });
     wait_until("the poll is over", || task.is_finished());
     runtime.block_on(task).unwrap();
@@ -45,22 +44,19 @@ fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
 
 #[test]
 fn tasks_queued_behind_a_long_poll_are_run_by_others() {
-    // A thousand are more than a worker's own queue holds.
-    for (count, rounds, sleeps) in
-        [(1, 100, false), (10, 50, false), (1000, 10, false), (1, 5, true), (5, 5, true)]
-    {
-        for workers in [2, 4] {
-            within_deadline(move || {
-                let runtime = runtime(workers);
-                for _ in 0..rounds {
-                    if sleeps {
-                        let_everything_sleep();
-                    }
-                    tasks_behind_a_long_poll_run(&runtime, count);
+    on_each([2, 4], |runtime| {
+        // A thousand are more than a worker's own queue holds.
+        for (count, rounds, sleeps) in
+            [(1, 100, false), (10, 50, false), (1000, 10, false), (1, 5, true), (5, 5, true)]
+        {
+            for _ in 0..rounds {
+                if sleeps {
+                    let_everything_sleep();
                 }
-            });
+                tasks_behind_a_long_poll_run(&runtime, count);
+            }
         }
-    }
+    });
 }
 
 /// However many there are: none has its turn twice while another waits for one. (When polls become
@@ -76,38 +72,33 @@ fn tasks_take_turns() {
 /// Returns whether polls were short all the while. Then all tasks were in the worker's own queue.
 fn take_turns<const TURNS: usize>(runtime: &Runtime, tasks: usize) -> bool {
     let handle = runtime.handle().clone();
-    let are_long = Arc::new(AtomicBool::new(false));
-    let is_unfair = Arc::new(AtomicBool::new(false));
+    let (long, unfair) = (Counter::new(), Counter::new());
     // How many tasks have had their first turn, their second ...
-    let had: Arc<[Counter]> = (0..TURNS).map(|_| Counter::new()).collect();
+    let had: [Counter; TURNS] = [(); TURNS].map(|()| Counter::new());
 
-    let (long, unfair) = (are_long.clone(), is_unfair.clone());
     let turns = move |_| {
-        let (handle, long, unfair) = (handle.clone(), long.clone(), unfair.clone());
-        let had = had.clone();
+        let handle = handle.clone();
         async move {
             for turn in 0..TURNS {
                 // While polls are long, tasks wait in the injector.
-                long.fetch_or(handle.global_queue_depth() > 0, Ordering::Relaxed);
+                if handle.global_queue_depth() > 0 {
+                    long.add();
+                }
                 // All have had the turn before the last.
-                let is_fair = turn < 2 || had[turn - 2].get() == tasks;
-                unfair.fetch_or(!is_fair, Ordering::Relaxed);
+                if turn >= 2 && had[turn - 2].get() < tasks {
+                    unfair.add();
+                }
                 had[turn].add();
                 yield_now().await;
             }
         }
     };
     // All in the worker's own queue: a task from outside waits for a look there.
-    let all = async move {
-        let spawned: Vec<_> = (0..tasks).map(turns).map(arc::spawn).collect();
-        for task in spawned {
-            task.await.unwrap();
-        }
-    };
+    let all = async move { join((0..tasks).map(turns).map(arc::spawn).collect()).await };
     runtime.block_on(runtime.spawn(all)).unwrap();
 
-    let are_short = !are_long.load(Ordering::Relaxed);
-    assert!(!are_short || !is_unfair.load(Ordering::Relaxed), "some had two turns of {tasks}");
+    let are_short = long.get() == 0;
+    assert!(!are_short || unfair.get() == 0, "some had two turns of {tasks}");
     are_short
 }
 
@@ -121,12 +112,7 @@ fn tasks_behind_a_long_poll_of_block_on_are_run_by_others() {
             runtime.block_on(async {
                 for count in [1, 10] {
                     let ran = Counter::new();
-                    for _ in 0..count {
-                        let ran = ran.clone();
-                        drop(arc::spawn(async move {
-                            ran.add();
-                        }));
-                    }
+                    spawn_that_count(count, ran);
                     ran.wait_for(count);
                 }
             });
@@ -137,39 +123,27 @@ fn tasks_behind_a_long_poll_of_block_on_are_run_by_others() {
 /// All workers but one are stuck, and what each has queued is run.
 #[test]
 fn one_free_worker_serves_those_behind_all_the_stuck_ones() {
-    within_deadline(|| {
-        let runtime = runtime(4);
+    on_each([4], |runtime| {
         for _ in 0..20 {
-            let (ran, gate) = (Counter::new(), Gate::new());
-            let all = Arc::new(Barrier::new(3));
-            let stuck: Vec<_> = (0..3)
-                .map(|_| {
-                    let (ran, gate, all) = (ran.clone(), gate.clone(), all.clone());
-                    runtime.spawn(async move {
-                        all.wait();
-                        for _ in 0..4 {
-                            let ran = ran.clone();
-                            drop(arc::spawn(async move {
-                                ran.add();
-                            }));
-                        }
-                        gate.wait();
-                    })
-                })
-                .collect();
+            let (ran, gate, all) = (Counter::new(), Gate::new(), Arc::new(Barrier::new(3)));
+            let stuck = spawn_each(&runtime, 3, |_| {
+                let all = all.clone();
+                async move {
+                    all.wait();
+                    spawn_that_count(4, ran);
+                    gate.wait();
+                }
+            });
             ran.wait_for(12);
             gate.open();
-            for task in stuck {
-                runtime.block_on(task).unwrap();
-            }
+            join_all(&runtime, stuck);
         }
     });
 }
 
 /// An echo over a socket, and a timer, by tasks.
-async fn echo_and_sleep(rounds: usize) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+async fn echo_and_sleep(rounds: u8) {
+    let (listener, address) = listen().await;
     let server = arc::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut byte = [0];
@@ -180,10 +154,10 @@ async fn echo_and_sleep(rounds: usize) {
     let mut client = TcpStream::connect(address).await.unwrap();
     for round in 0..rounds {
         sleep(TICK).await;
-        client.write_all(&[round as u8]).await.unwrap();
+        client.write_all(&[round]).await.unwrap();
         let mut byte = [0];
         client.read_exact(&mut byte).await.unwrap();
-        assert_eq!(byte[0], round as u8);
+        assert_eq!(byte, [round]);
     }
     drop(client);
     server.await.unwrap();
@@ -198,20 +172,18 @@ fn sockets_and_timers_go_on_while_a_worker_is_in_a_long_poll() {
             if round % 10 == 0 {
                 let_everything_sleep();
             }
-            let pause = Pause::default();
-            let inside = pause.clone();
+            let pause = Pause::new();
             // Woken by the driver, so polled by the one that waited.
             let long = runtime.spawn(async move {
                 sleep(TICK).await;
-                inside.here();
+                pause.here();
             });
             let traffic = runtime.spawn(echo_and_sleep(10));
             pause.reached();
             // This thread does not help: it only looks on.
             wait_until("the traffic", || traffic.is_finished());
             pause.pass();
-            runtime.block_on(long).unwrap();
-            runtime.block_on(traffic).unwrap();
+            join_all(&runtime, [long, traffic]);
         }
     });
 }
@@ -226,28 +198,18 @@ fn timers_fire_while_all_workers_are_in_long_polls() {
             if round % 5 == 0 {
                 let_everything_sleep();
             }
-            let (gate, inside) = (Gate::new(), Counter::new());
-            let stuck: Vec<_> = (0..workers)
-                .map(|_| {
-                    let (gate, inside) = (gate.clone(), inside.clone());
-                    runtime.spawn(async move {
-                        inside.add();
-                        gate.wait();
-                    })
-                })
-                .collect();
-            inside.wait_for(workers);
-            let mut timer = Box::pin(sleep(Duration::from_millis(1)));
+            let pause = Pause::new();
+            let stuck = spawn_each(&runtime, workers, |_| pause.stops());
+            pause.reached_by(workers);
+            let mut timer = Box::pin(sleep(millis(1)));
             let (waker, wakes) = counting_waker();
             // Over already only if this thread was held up for so long.
             if poll_with(timer.as_mut(), &waker).is_pending() {
                 wakes.wait_for(1);
                 assert!(poll_with(timer.as_mut(), &waker).is_ready());
             }
-            gate.open();
-            for task in stuck {
-                runtime.block_on(task).unwrap();
-            }
+            pause.pass();
+            join_all(&runtime, stuck);
         }
     });
 }
@@ -274,14 +236,14 @@ fn ping_pong(runtime: &Runtime, stop: &Arc<AtomicBool>) {
 
 /// Twenty tasks that only yield.
 fn yielders(runtime: &Runtime, stop: &Arc<AtomicBool>) {
-    for _ in 0..20 {
+    drop(spawn_each(runtime, 20, |_| {
         let stop = stop.clone();
-        drop(runtime.spawn(async move {
+        async move {
             while !stop.load(Ordering::SeqCst) {
                 yield_now().await;
             }
-        }));
-    }
+        }
+    }));
 }
 
 /// Eight tasks, each of which spawns its successor: the queue is never empty.
@@ -298,27 +260,26 @@ fn successors(runtime: &Runtime, stop: &Arc<AtomicBool>) {
 
 #[test]
 fn tasks_that_go_on_for_ever_let_others_sockets_and_timers_on() {
-    let all: [fn(&Runtime, &Arc<AtomicBool>); 3] = [ping_pong, yielders, successors];
-    for begin in all {
+    for begin in [ping_pong, yielders, successors] {
         with_each_size(move |runtime| {
             let stop = Arc::new(AtomicBool::new(false));
             begin(&runtime, &stop);
             // Queued by a worker, from outside, and woken again and again.
             let third = runtime.spawn(async {
-                for _ in 0..100 {
+                for _ in 0..50 {
                     arc::spawn(async {}).await.unwrap();
                     yield_now().await;
                 }
             });
             wait_until("the third", || third.is_finished());
-            for _ in 0..100 {
+            for _ in 0..50 {
                 let outside = runtime.spawn(async {});
                 wait_until("the one from outside", || outside.is_finished());
             }
-            let traffic = runtime.spawn(echo_and_sleep(50));
+            let traffic = runtime.spawn(echo_and_sleep(20));
             wait_until("the traffic", || traffic.is_finished());
             // The same from within `block_on`.
-            runtime.block_on(echo_and_sleep(50));
+            runtime.block_on(echo_and_sleep(20));
             stop.store(true, Ordering::SeqCst);
             runtime.block_on(traffic).unwrap();
         });
@@ -329,26 +290,17 @@ fn tasks_that_go_on_for_ever_let_others_sockets_and_timers_on() {
 
 /// Submits to a runtime just as it goes to sleep, again and again.
 fn submit_as_the_workers_park(runtime: &Runtime, threads: usize) {
-    thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || {
-                let start = Instant::now();
-                let done = Arc::new(AtomicUsize::new(0));
-                let mut round = 0;
-                while start.elapsed() < *RACE {
-                    for _ in 0..64 {
-                        round += 1;
-                        let store = done.clone();
-                        drop(runtime.spawn(async move {
-                            store.store(round, Ordering::SeqCst);
-                        }));
-                        let answered = || done.load(Ordering::SeqCst) == round;
-                        spin_until("the task that was submitted", answered);
-                        // The worker is on its way to sleep now.
-                        spin((round * 7 + thread) % 257);
-                    }
-                }
-            });
+    on_threads(threads, |thread| {
+        let (start, done) = (Instant::now(), Counter::new());
+        let mut round = 0;
+        while start.elapsed() < *RACE {
+            for _ in 0..64 {
+                round += 1;
+                drop(runtime.spawn(async move { done.set(round) }));
+                spin_until("the task that was submitted", || done.get() == round);
+                // The worker is on its way to sleep now.
+                spin((round * 7 + thread) % 257);
+            }
         }
     });
 }
@@ -367,15 +319,14 @@ fn tasks_submitted_by_several_threads_as_the_workers_park_are_run() {
 #[test]
 fn a_task_woken_just_as_the_last_worker_parks_is_run() {
     with_each_size(|runtime| {
-        let slot = Slot::default();
-        let polls = Arc::new(AtomicUsize::new(0));
-        let (leave, count) = (slot.clone(), polls.clone());
+        let (slot, polls) = (Slot::default(), Counter::new());
+        let leave = slot.clone();
         drop(runtime.spawn(poll_fn(move |context| {
             leave.leave(context);
-            count.fetch_add(1, Ordering::SeqCst);
+            polls.add();
             Poll::<()>::Pending
         })));
-        spin_until("the first poll", || polls.load(Ordering::SeqCst) == 1);
+        spin_until("the first poll", || polls.get() == 1);
         let waker = slot.waker();
         let start = Instant::now();
         let mut round = 1;
@@ -383,11 +334,11 @@ fn a_task_woken_just_as_the_last_worker_parks_is_run() {
             for _ in 0..64 {
                 round += 1;
                 waker.wake_by_ref();
-                spin_until("the poll", || polls.load(Ordering::SeqCst) >= round);
+                spin_until("the poll", || polls.get() >= round);
                 spin(round * 11 % 509);
             }
         }
-        assert_eq!(polls.load(Ordering::SeqCst), round);
+        assert_eq!(polls.get(), round);
     });
 }
 
@@ -401,7 +352,7 @@ fn a_task_submitted_as_a_thread_leaves_block_on_is_run() {
         let guest = Background::repeat(move || {
             round += 1;
             match round % 4 {
-                0 => used.block_on(sleep(Duration::from_micros(20))),
+                0 => used.block_on(sleep(micros(20))),
                 1 => used.block_on(async {}),
                 2 => used.block_on(yield_now()),
                 _ => used.block_on(async { arc::spawn(async {}).await.unwrap() }),
@@ -416,32 +367,23 @@ fn a_task_submitted_as_a_thread_leaves_block_on_is_run() {
 #[test]
 fn threads_that_enter_and_leave_block_on_lose_no_wake_up() {
     with_each_size(|runtime| {
-        let runtime = Arc::new(runtime);
         let start = Instant::now();
-        let threads: Vec<_> = (0..3)
-            .map(|index| {
-                let runtime = runtime.clone();
-                thread::spawn(move || {
-                    let mut round = 0;
-                    while start.elapsed() < *RACE {
-                        round += 1;
-                        let task = runtime.spawn(async move {
-                            if round % 3 == index {
-                                yield_now().await;
-                            }
-                            round
-                        });
-                        assert_eq!(runtime.block_on(task).unwrap(), round);
-                        if round % 16 == 0 {
-                            runtime.block_on(sleep(Duration::from_micros(30)));
-                        }
+        on_threads(3, |index| {
+            let mut round = 0;
+            while start.elapsed() < *RACE {
+                round += 1;
+                let task = runtime.spawn(async move {
+                    if round % 3 == index {
+                        yield_now().await;
                     }
-                })
-            })
-            .collect();
-        for thread in threads {
-            thread.join().unwrap();
-        }
+                    round
+                });
+                assert_eq!(runtime.block_on(task).unwrap(), round);
+                if round % 16 == 0 {
+                    runtime.block_on(sleep(micros(30)));
+                }
+            }
+        });
     });
 }
 
@@ -454,15 +396,13 @@ fn a_timer_armed_from_outside_as_the_workers_park_fires() {
         let start = Instant::now();
         let mut round = 0;
         while start.elapsed() < *RACE {
-            let mut timer = Box::pin(sleep(Duration::from_micros(round as u64 % 90)));
-            if poll_with(timer.as_mut(), &waker).is_pending() {
-                round += 1;
-                spin_until("the timer", || wakes.get() == round);
-            } else {
+            let mut timer = Box::pin(sleep(micros(round as u64 % 90)));
+            if poll_with(timer.as_mut(), &waker).is_ready() {
                 // Over at once: no wake will come.
-                round += 1;
                 waker.wake_by_ref();
             }
+            round += 1;
+            spin_until("the timer", || wakes.get() == round);
         }
     });
 }
@@ -471,18 +411,14 @@ fn a_timer_armed_from_outside_as_the_workers_park_fires() {
 #[test]
 fn bursts_of_work_between_pauses_are_done_each_time() {
     with_each_size(|runtime| {
-        for burst in 0..300 {
-            let count = 1 + burst % 50;
-            let done = Counter::new();
-            for _ in 0..count {
-                let done = done.clone();
-                drop(runtime.spawn(async move {
-                    yield_now().await;
-                    done.add();
-                }));
-            }
+        for burst in 0..200 {
+            let (count, done) = (1 + burst % 50, Counter::new());
+            drop(spawn_each(&runtime, count, |_| async move {
+                yield_now().await;
+                done.add();
+            }));
             done.wait_for(count);
-            if burst % 30 == 0 {
+            if burst % 50 == 0 {
                 let_everything_sleep();
             }
         }
@@ -494,25 +430,11 @@ fn bursts_of_work_between_pauses_are_done_each_time() {
 fn a_flood_of_tasks_overflows_no_queue() {
     with_each_size(|runtime| {
         let done = Counter::new();
-        let counted = done.clone();
-        runtime
-            .block_on(runtime.spawn(async move {
-                for _ in 0..5000 {
-                    let done = counted.clone();
-                    drop(arc::spawn(async move {
-                        done.add();
-                    }));
-                }
-            }))
-            .unwrap();
-        for _ in 0..5000 {
-            let done = done.clone();
-            drop(runtime.spawn(async move {
-                done.add();
-            }));
-        }
+        runtime.block_on(runtime.spawn(async move { spawn_that_count(5000, done) })).unwrap();
+        let _guard = runtime.enter();
+        spawn_that_count(5000, done);
         done.wait_for(10_000);
-        wait_until("no task is left", || runtime.handle().tasks().is_empty());
+        wait_for_no_tasks(&runtime);
         assert_eq!(done.get(), 10_000);
     });
 }
@@ -522,25 +444,19 @@ fn a_flood_of_tasks_overflows_no_queue() {
 /// As many short polls as it takes until the workers know that polls are short. (Nothing is
 /// asserted that needs it to be enough.)
 fn make_polls_short(runtime: &Runtime) {
-    let turns = async {
-        for _ in 0..10_000 {
-            yield_now().await;
-        }
-    };
-    runtime.block_on(runtime.spawn(turns)).unwrap();
+    runtime.block_on(runtime.spawn(yields(10_000))).unwrap();
 }
 
 /// Tasks that all wait, in their polls, until as many as there are workers do.
-fn spawn_that_meet(count: usize) -> Vec<arc::task::JoinHandle<()>> {
+fn spawn_that_meet(count: usize) -> Vec<JoinHandle<()>> {
     let all = Arc::new(Barrier::new(count));
-    let meet = |_| {
+    spawn_each(&Handle::current(), count, |_| {
         let all = all.clone();
-        arc::spawn(async move { _ = all.wait() })
-    };
-    (0..count).map(meet).collect()
+        async move { _ = all.wait() }
+    })
 }
 
-async fn join(tasks: Vec<arc::task::JoinHandle<()>>) {
+async fn join(tasks: Vec<JoinHandle<()>>) {
     for task in tasks {
         task.await.unwrap();
     }
@@ -562,8 +478,7 @@ fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
                 runtime.block_on(async { join(spawn_that_meet(workers)).await });
 
                 let _guard = runtime.enter();
-                let from_a_thread = spawn_that_meet(workers);
-                wait_until("all have met", || from_a_thread.iter().all(|it| it.is_finished()));
+                wait_for_all(&spawn_that_meet(workers));
             }
         }
     });
@@ -573,26 +488,17 @@ fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
 #[test]
 fn a_task_from_outside_begins_while_the_others_are_in_long_polls() {
     on_each([2, 4], |runtime| {
-        let workers = runtime.handle().workers();
+        let stuck = runtime.handle().workers() - 1;
         for round in 0..40 {
             if round % 10 == 0 {
                 let_everything_sleep();
             }
-            let (inside, gate) = (Counter::new(), Gate::new());
-            let stuck = [(); 3].map(|()| {
-                let (inside, gate) = (inside.clone(), gate.clone());
-                async move {
-                    inside.add();
-                    gate.wait();
-                }
-            });
-            let stuck: Vec<_> =
-                stuck.into_iter().take(workers - 1).map(|task| runtime.spawn(task)).collect();
-            inside.wait_for(workers - 1);
-            let begun = gate.clone();
-            let outside = runtime.spawn(async move { begun.open() });
+            let pause = Pause::new();
+            let tasks = spawn_each(&runtime, stuck, |_| pause.stops());
+            pause.reached_by(stuck);
+            let outside = runtime.spawn(async move { pause.pass() });
             wait_until("it runs", || outside.is_finished());
-            runtime.block_on(join(stuck));
+            join_all(&runtime, tasks);
         }
     });
 }
@@ -603,26 +509,21 @@ fn a_task_from_outside_begins_while_the_others_are_in_long_polls() {
 fn a_foreign_waker_that_blocks_holds_up_nobody_else() {
     with_each_size(|runtime| {
         let workers = runtime.handle().workers();
+        let _guard = runtime.enter();
         for round in 0..10 {
             // After the long one the monitor sleeps, too. (Nothing is asserted that needs it to.)
-            let millis = if round % 5 == 0 { 100 } else { 1 };
-            let _guard = runtime.enter();
-            let (inside, gate) = (Gate::new(), Gate::new());
-            let (tell, wait) = (inside.clone(), gate.clone());
-            let wake = Box::new(move || {
-                tell.open();
-                wait.wait();
-            });
-            let blocks = waker_with(Hooks { wake, ..Hooks::default() });
-            let mut timer = Box::pin(sleep(Duration::from_millis(millis)));
+            let time = millis(if round % 5 == 0 { 100 } else { 1 });
+            let pause = Pause::new();
+            let blocks = waker_that(move || pause.here());
+            let mut timer = Box::pin(sleep(time));
             if poll_with(timer.as_mut(), &blocks).is_ready() {
                 continue; // this thread was held up for so long
             }
-            inside.wait();
+            pause.reached();
 
             // Who waits for another timer is no task, and it is somebody else's.
             let (waker, wakes) = counting_waker();
-            let mut other = Box::pin(sleep(Duration::from_millis(1)));
+            let mut other = Box::pin(sleep(millis(1)));
             if poll_with(other.as_mut(), &waker).is_pending() {
                 wakes.wait_for(1);
             }
@@ -630,46 +531,41 @@ fn a_foreign_waker_that_blocks_holds_up_nobody_else() {
                 let task = runtime.spawn(echo_and_sleep(3));
                 wait_until("the other workers go on", || task.is_finished());
             }
-            gate.open();
+            pause.pass();
         }
     });
+}
+
+/// Takes a core for a time.
+fn compute(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
 }
 
 /// Workers whose queues are never empty look for tasks from outside, for sockets and for timers by
 /// time, whatever the number of polls says.
 #[test]
 fn busy_workers_look_outside_by_time() {
-    let compute = |lasts: Duration| {
-        let begin = Instant::now();
-        while begin.elapsed() < lasts {
-            std::hint::spin_loop();
-        }
-    };
-    for lasts in [Duration::ZERO, Duration::from_micros(400)] {
-        within_deadline(move || {
-            for workers in SIZES {
-                let runtime = builder(workers).event_interval(u32::MAX).build().unwrap();
-                let stop = Arc::new(AtomicBool::new(false));
-                let busy: Vec<_> = (0..2 * workers)
-                    .map(|_| {
-                        let stop = stop.clone();
-                        runtime.spawn(async move {
-                            while !stop.load(Ordering::SeqCst) {
-                                compute(lasts);
-                                yield_now().await;
-                            }
-                        })
-                    })
-                    .collect();
-                for _ in 0..10 {
-                    let outside = runtime.spawn(async {});
-                    wait_until("the one from outside", || outside.is_finished());
+    for lasts in [Duration::ZERO, micros(400)] {
+        with_sizes(move |workers| {
+            let runtime = builder(workers).event_interval(u32::MAX).build().unwrap();
+            let stop = Gate::new();
+            let busy = spawn_each(&runtime, 2 * workers, |_| async move {
+                while !stop.is_open() {
+                    compute(lasts);
+                    yield_now().await;
                 }
-                let traffic = runtime.spawn(echo_and_sleep(3));
-                wait_until("the traffic", || traffic.is_finished());
-                stop.store(true, Ordering::SeqCst);
-                runtime.block_on(join(busy));
+            });
+            for _ in 0..10 {
+                let outside = runtime.spawn(async {});
+                wait_until("the one from outside", || outside.is_finished());
             }
+            let traffic = runtime.spawn(echo_and_sleep(3));
+            wait_until("the traffic", || traffic.is_finished());
+            stop.open();
+            join_all(&runtime, busy);
         });
     }
 }
@@ -706,65 +602,54 @@ fn an_idle_runtime_answers_after_a_long_pause() {
 #[test]
 fn a_stream_of_tasks_from_outside_does_not_starve_the_queue() {
     const TASKS: usize = 2_000;
-    let runtime = arc::runtime::Builder::new_multi_thread().workers(1).build().unwrap();
-    make_polls_short(&runtime);
-    let compute = || {
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_millis(1) {}
-    };
+    const LONG: Duration = millis(1);
+    on_each([1], |runtime| {
+        make_polls_short(&runtime);
+        let (ended, pause) = (Gate::new(), Pause::new());
+        let in_queue = runtime.spawn(async move {
+            let tasks = (0..200).map(|_| arc::spawn(async { compute(LONG) })).collect();
+            pause.here();
+            join(tasks).await;
+            ended.open();
+        });
+        pause.reached();
 
-    let ended = Arc::new(AtomicBool::new(false));
-    let pause = Pause::default();
-    let (inside, all_ended) = (pause.clone(), ended.clone());
-    let in_queue = runtime.spawn(async move {
-        let computes = |_| arc::spawn(async move { compute() });
-        let tasks: Vec<_> = (0..200).map(computes).collect();
-        inside.here();
-        join(tasks).await;
-        all_ended.store(true, Ordering::SeqCst);
+        let (begun, begins) = mpsc::channel();
+        let spawn = || {
+            let begun = begun.clone();
+            drop(runtime.spawn(async move {
+                begun.send(()).unwrap();
+                compute(LONG);
+            }));
+        };
+        (0..3).for_each(|_| spawn());
+        pause.pass();
+        let spawned = (0..TASKS).take_while(|_| !ended.is_open()).map(|_| {
+            begins.recv().unwrap();
+            spawn();
+        });
+        assert!(spawned.count() < TASKS, "the 200 tasks in the queue are not done");
+        runtime.block_on(in_queue).unwrap();
     });
-    pause.reached();
-
-    let (begun, begins) = mpsc::channel();
-    let spawn = || {
-        let begun = begun.clone();
-        drop(runtime.spawn(async move {
-            begun.send(()).unwrap();
-            compute();
-        }));
-    };
-    (0..3).for_each(|_| spawn());
-    pause.pass();
-    let spawned = (0..TASKS).take_while(|_| !ended.load(Ordering::SeqCst)).map(|_| {
-        begins.recv().unwrap();
-        spawn();
-    });
-    assert!(spawned.count() < TASKS, "the 200 tasks in the queue are not done");
-    runtime.block_on(in_queue).unwrap();
 }
 
 // What workers count.
 
 /// The sum over all workers.
+fn sum_of(handle: &Handle, count: fn(arc::runtime::WorkerCounts) -> u64) -> u64 {
+    (0..handle.workers()).map(|worker| count(handle.worker_counts(worker))).sum()
+}
+
 fn polls(handle: &Handle) -> u64 {
-    (0..handle.workers()).map(|worker| handle.worker_counts(worker).polls).sum()
+    sum_of(handle, |counts| counts.polls)
 }
 
 #[test]
 fn each_poll_is_counted_once() {
     with_each_flavor(|runtime| {
         for round in 1..=3 {
-            runtime.block_on(async {
-                let yields = || async {
-                    for _ in 0..4 {
-                        yield_now().await;
-                    }
-                };
-                let tasks: Vec<_> = (0..10).map(|_| arc::spawn(yields())).collect();
-                for task in tasks {
-                    task.await.unwrap();
-                }
-            });
+            runtime
+                .block_on(async { join((0..10).map(|_| arc::spawn(yields(4))).collect()).await });
             assert_eq!(polls(&runtime), round * 10 * 5);
         }
     });
@@ -784,25 +669,21 @@ fn with_short_polls(workers: usize, is_seen: fn(&Runtime) -> bool) {
 #[test]
 fn tasks_that_wait_are_counted_in_the_queue_that_they_are_in() {
     with_short_polls(1, |runtime| {
-        let (gate, inside) = (Gate::new(), Gate::new());
-        let before = polls(runtime);
-        let (wait, tell) = (gate.clone(), inside.clone());
+        let (pause, before) = (Pause::new(), polls(runtime));
         let task = runtime.spawn(async move {
             (0..3).for_each(|_| drop(arc::spawn(async {})));
-            tell.open();
-            wait.wait();
+            pause.here();
         });
-        inside.wait();
+        pause.reached();
         (0..2).for_each(|_| drop(runtime.spawn(async {})));
         let waiting = (runtime.worker_counts(0).queued, runtime.global_queue_depth());
         // While polls are long, all tasks wait in the injector.
         assert!([(3, 2), (0, 5)].contains(&waiting), "{waiting:?}");
 
-        gate.open();
+        pause.pass();
         runtime.block_on(task).unwrap();
         wait_until("nothing waits", || polls(runtime) == before + 6);
-        assert_eq!(runtime.worker_counts(0).queued, 0);
-        assert_eq!(runtime.global_queue_depth(), 0);
+        assert_eq!((runtime.worker_counts(0).queued, runtime.global_queue_depth()), (0, 0));
         waiting == (3, 2)
     });
 }
@@ -811,8 +692,7 @@ fn tasks_that_wait_are_counted_in_the_queue_that_they_are_in() {
 /// its tasks from the other workers.
 #[test]
 fn tasks_wait_in_one_queue_while_polls_are_long() {
-    within_deadline(|| {
-        let runtime = runtime(1);
+    on_each([1], |runtime| {
         let handle = runtime.handle().clone();
         let task = runtime.spawn(async move {
             (0..3).for_each(|_| drop(arc::spawn(async {})));
@@ -826,18 +706,17 @@ fn tasks_wait_in_one_queue_while_polls_are_long() {
 #[test]
 fn a_task_that_yields_after_long_polls_wakes_no_other_worker() {
     const YIELDS: u64 = 300;
-    within_deadline(|| {
-        let runtime = runtime(2);
-        let parks = || [0, 1].map(|worker| runtime.worker_counts(worker).parks).iter().sum::<u64>();
+    on_each([2], |runtime| {
         let task = runtime.spawn(async {
             for _ in 0..YIELDS {
-                std::thread::sleep(Duration::from_micros(200));
-                arc::task::yield_now().await;
+                thread::sleep(micros(200));
+                yield_now().await;
             }
         });
         runtime.block_on(task).unwrap();
         // Whoever waits for the kernel does so all the time, but for a tick of the monitor's.
-        assert!(parks() < YIELDS / 6, "{} sleeps for {YIELDS} yields", parks());
+        let parks = sum_of(&runtime, |counts| counts.parks);
+        assert!(parks < YIELDS / 6, "{parks} sleeps for {YIELDS} yields");
     });
 }
 
@@ -846,16 +725,8 @@ fn each_stolen_task_is_counted_by_the_thief() {
     with_short_polls(2, |runtime| {
         let steals = || [0, 1].map(|worker| runtime.worker_counts(worker).steals);
         let before = steals();
-        let ended = Counter::new();
-        let task = runtime.spawn(async move {
-            for _ in 0..10 {
-                let ended = ended.clone();
-                arc::spawn(async move { ended.add() });
-            }
-            // The tasks are in the queue of this worker, which does not come to them.
-            ended.wait_for(10);
-        });
-        runtime.block_on(task).unwrap();
+        // The tasks are in the queue of this worker, which does not come to them.
+        tasks_behind_a_long_poll_run(runtime, 10);
         let mut stolen = [0, 1].map(|worker| steals()[worker] - before[worker]);
         stolen.sort_unstable();
         stolen == [0, 10]
@@ -864,21 +735,22 @@ fn each_stolen_task_is_counted_by_the_thief() {
 
 #[test]
 fn each_sleep_of_a_worker_is_counted() {
-    within_deadline(|| {
-        let runtime = runtime(1);
-        for parks in 1..=5 {
+    on_each([1], |runtime| {
+        let sleeps = |parks| {
             wait_until("the worker sleeps", || runtime.worker_counts(0).parks >= parks);
+        };
+        for parks in 1..=5 {
+            sleeps(parks);
             runtime.block_on(runtime.spawn(async {})).unwrap();
         }
-        wait_until("the worker sleeps", || runtime.worker_counts(0).parks >= 6);
+        sleeps(6);
         assert_eq!(runtime.worker_counts(0).polls, 5);
     });
 }
 
 #[test]
 fn a_worker_that_does_not_exist_has_no_counts() {
-    within_deadline(|| {
-        let runtime = runtime(2);
+    on_each([2], |runtime| {
         let text = panic_of(|| runtime.worker_counts(2));
         assert!(text.contains("the len is 2 but the index is 2"), "{text}");
     });

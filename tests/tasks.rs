@@ -1,12 +1,12 @@
 //! Tasks: spawned, joined, detached, counted and named.
 
 use crate::common::*;
-use crate::net_common::spin;
-use arc::task::{JoinHandle, spawn_blocking, try_id, yield_now};
+use arc::runtime::Runtime;
+use arc::task::{Id, JoinHandle, spawn_blocking, try_id, yield_now};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
@@ -21,36 +21,20 @@ fn a_join_handle_gives_the_output() {
         assert_eq!(text, "inner and outer");
         // Joined from another thread, which is in no runtime.
         let task = runtime.spawn(async { 7 });
-        assert_eq!(futures_util_block_on(task), 7);
+        assert_eq!(foreign_block_on(task).unwrap(), 7);
     });
-}
-
-/// Joins on a thread that has nothing to do with the runtime.
-fn futures_util_block_on<T>(mut task: JoinHandle<T>) -> T {
-    let (waker, wakes) = counting_waker();
-    let mut seen = 0;
-    loop {
-        if let Poll::Ready(output) = poll_with(Pin::new(&mut task), &waker) {
-            return output.unwrap();
-        }
-        seen += 1;
-        wakes.wait_for(seen);
-    }
 }
 
 #[test]
 fn a_task_begins_without_being_awaited_and_goes_on_without_its_handle() {
     with_each_size(|runtime| {
         let done = Counter::new();
-        for _ in 0..100 {
-            let done = done.clone();
-            drop(runtime.spawn(async move {
-                yield_now().await;
-                done.add();
-            }));
-        }
+        drop(spawn_each(&runtime, 100, |_| async move {
+            yield_now().await;
+            done.add();
+        }));
         done.wait_for(100);
-        wait_until("the tasks are forgotten", || runtime.handle().tasks().is_empty());
+        wait_for_no_tasks(&runtime);
     });
 }
 
@@ -58,18 +42,15 @@ fn a_task_begins_without_being_awaited_and_goes_on_without_its_handle() {
 #[test]
 fn the_future_is_dropped_before_the_joiner_is_woken() {
     with_each_flavor(|runtime| {
-        for _ in 0..200 {
-            let drops = Counter::new();
+        let drops = Counter::new();
+        for round in 1..=200 {
             let held = drops.on_drop();
-            runtime.block_on(async {
-                arc::spawn(async move {
-                    let _held = held;
-                    yield_now().await;
-                })
-                .await
-                .unwrap();
-            });
-            assert_eq!(drops.get(), 1);
+            let task = async move {
+                let _held = held;
+                yield_now().await;
+            };
+            runtime.block_on(async { arc::spawn(task).await.unwrap() });
+            assert_eq!(drops.get(), round);
         }
     });
 }
@@ -84,11 +65,11 @@ fn a_joiner_that_comes_just_as_the_task_finishes_is_woken() {
             let mut sum = 0;
             for (round, task) in joiners.into_iter().enumerate() {
                 spin(round % 128);
-                sum += futures_util_block_on(task);
+                sum += foreign_block_on(task).unwrap();
             }
             sum
         });
-        let rounds = 20_000;
+        let rounds = rounds(20_000);
         for round in 0..rounds {
             tasks.send(runtime.spawn(async move { round })).unwrap();
         }
@@ -117,53 +98,38 @@ fn a_joiner_that_was_polled_with_several_wakers_wakes_the_last() {
 fn is_finished_tells_when_the_output_is_there() {
     with_each_size(|runtime| {
         let gate = Gate::new();
-        let wait = gate.clone();
         let task = runtime.spawn(async move {
-            wait.wait();
+            gate.wait();
             3
         });
         let idle = runtime.spawn(pending::<()>());
-        assert!(!task.is_finished());
-        assert!(!idle.is_finished());
+        assert!(!task.is_finished() && !idle.is_finished());
         gate.open();
         wait_until("it is finished", || task.is_finished());
         assert!(matches!(poll_with(pin!(task), Waker::noop()), Poll::Ready(Ok(3))));
-        let panicked = runtime.spawn(async { panic!("{ON_PURPOSE}") });
-        wait_until("it is finished", || panicked.is_finished());
-        drop::<JoinHandle<()>>(panicked);
+        let panicked: JoinHandle<()> = runtime.spawn(async { panic!("{ON_PURPOSE}") });
         idle.abort();
-        wait_until("it is finished", || idle.is_finished());
+        wait_for_all(&[panicked, idle]);
     });
 }
 
 #[test]
 fn ids_are_unique_and_outlive_their_task() {
     with_each_size(|runtime| {
-        let runtime = Arc::new(runtime);
-        let threads: Vec<_> = (0..4)
-            .map(|_| {
-                let runtime = runtime.clone();
-                thread::spawn(move || {
-                    let tasks = (0..3000).map(|_| runtime.spawn(ready(())));
-                    tasks.collect::<Vec<_>>()
-                })
-            })
-            .collect();
+        let all = Mutex::new(Vec::new());
+        on_threads(4, |_| all.lock().unwrap().push(spawn_each(&runtime, 3000, |_| ready(()))));
         let mut ids = HashSet::new();
-        for thread in threads {
-            for task in thread.join().unwrap() {
-                let id = task.id();
-                assert!(ids.insert(id), "task {id} is there twice");
-                wait_until("it is finished", || task.is_finished());
-                assert_eq!(task.id(), id);
-                assert!(id.to_string().parse::<u64>().is_ok());
-            }
+        for task in all.into_inner().unwrap().into_iter().flatten() {
+            let id = task.id();
+            assert!(ids.insert(id), "task {id} is there twice");
+            wait_until("it is finished", || task.is_finished());
+            assert_eq!(task.id(), id);
+            assert!(id.to_string().parse::<u64>().is_ok());
         }
         let task = runtime.spawn(pending::<()>());
         let id = task.id();
         task.abort();
-        let error = runtime.block_on(task).unwrap_err();
-        assert_eq!(error.id(), id);
+        assert_eq!(runtime.block_on(task).unwrap_err().id(), id);
     });
 }
 
@@ -190,56 +156,67 @@ fn a_task_and_a_job_know_their_id_and_others_have_none() {
     });
 }
 
+/// Tells which task it was dropped in.
+struct Tells(mpsc::Sender<Option<Id>>);
+
+impl Drop for Tells {
+    fn drop(&mut self) {
+        let _ = self.0.send(try_id());
+    }
+}
+
 /// Whether it is ready or aborted, a task is itself until the last of it is dropped.
 #[test]
 fn the_drop_of_a_future_and_of_an_output_that_nobody_wants_knows_the_task() {
-    struct Tells(mpsc::Sender<Option<arc::task::Id>>);
-    impl Drop for Tells {
-        fn drop(&mut self) {
-            let _ = self.0.send(try_id());
+    let ends: [fn(&Runtime, Tells) -> Id; 3] = [ready_with, aborted_with, unwanted_with];
+    with_each_flavor(move |runtime| {
+        for end in ends {
+            let (sender, told) = mpsc::channel();
+            let id = end(&runtime, Tells(sender));
+            assert_eq!(told.recv().unwrap(), Some(id));
         }
-    }
-    with_each_flavor(|runtime| {
-        let (sender, told) = mpsc::channel();
-        let tells = || Tells(sender.clone());
-
-        let (captured, gate) = (tells(), async_channel::bounded::<()>(1));
-        let ready = runtime.spawn(async move {
-            let _captured = captured;
-            yield_now().await;
-        });
-        let id = ready.id();
-        runtime.block_on(ready).unwrap();
-        assert_eq!(told.recv().unwrap(), Some(id));
-
-        let captured = tells();
-        let aborted = runtime.spawn(holds(captured));
-        let id = aborted.id();
-        aborted.abort();
-        runtime.block_on(aborted).unwrap_err();
-        assert_eq!(told.recv().unwrap(), Some(id));
-
-        // The handle has gone before the output is there.
-        let (output, opened) = (tells(), gate.1);
-        let unwanted = runtime.spawn(async move {
-            let _ = opened.recv().await;
-            output
-        });
-        let id = unwanted.id();
-        drop(unwanted);
-        gate.0.try_send(()).unwrap();
-        runtime.block_on(async {
-            while !arc::runtime::Handle::current().tasks().is_empty() {
-                yield_now().await;
-            }
-        });
-        assert_eq!(told.recv().unwrap(), Some(id));
     });
+}
+
+fn ready_with(runtime: &Runtime, tells: Tells) -> Id {
+    let ready = runtime.spawn(async move {
+        let _tells = tells;
+        yield_now().await;
+    });
+    let id = ready.id();
+    runtime.block_on(ready).unwrap();
+    id
+}
+
+fn aborted_with(runtime: &Runtime, tells: Tells) -> Id {
+    let aborted = runtime.spawn(holds(tells));
+    let id = aborted.id();
+    aborted.abort();
+    runtime.block_on(aborted).unwrap_err();
+    id
+}
+
+/// The handle has gone before the output is there.
+fn unwanted_with(runtime: &Runtime, tells: Tells) -> Id {
+    let (open, opened) = async_channel::bounded::<()>(1);
+    let unwanted = runtime.spawn(async move {
+        let _ = opened.recv().await;
+        tells
+    });
+    let id = unwanted.id();
+    drop(unwanted);
+    open.try_send(()).unwrap();
+    runtime.block_on(async {
+        while !arc::runtime::Handle::current().tasks().is_empty() {
+            yield_now().await;
+        }
+    });
+    id
 }
 
 #[test]
 fn a_million_tasks_are_joined() {
-    let count: usize = if cfg!(debug_assertions) { 200_000 } else { 1_000_000 };
+    let count = rounds(if cfg!(debug_assertions) { 200_000 } else { 1_000_000 });
     with_each_size(move |runtime| {
         let sum: usize = runtime.block_on(async move {
             let tasks: Vec<_> = (0..count).map(|index| arc::spawn(async move { index })).collect();
@@ -292,49 +269,30 @@ fn tasks_that_each_join_two_more_come_to_their_end() {
 #[test]
 fn threads_outside_spawn_and_join_at_once() {
     with_each_size(|runtime| {
-        let runtime = Arc::new(runtime);
-        let threads: Vec<_> = (0..4)
-            .map(|_| {
-                let runtime = runtime.clone();
-                thread::spawn(move || {
-                    for round in 0..2000 {
-                        assert_eq!(futures_util_block_on(runtime.spawn(ready(round))), round);
-                    }
-                })
-            })
-            .collect();
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        on_threads(4, |_| {
+            for round in 0..rounds(2000) {
+                let task = runtime.spawn(ready(round));
+                assert_eq!(foreign_block_on(task).unwrap(), round);
+            }
+        });
     });
 }
 
 /// On one worker the order is known.
 #[test]
 fn yield_now_lets_all_run_that_are_queued() {
-    within_deadline(|| {
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let note = order.clone();
-        runtime(1).block_on(async move {
-            arc::spawn(async move {
-                let tasks: Vec<_> = (0..10)
-                    .map(|index| {
-                        let note = note.clone();
-                        arc::spawn(async move { note.lock().unwrap().push(index) })
-                    })
-                    .collect();
-                yield_now().await;
-                assert_eq!(note.lock().unwrap().len(), 10, "it yielded too shortly");
-                for task in tasks {
-                    task.await.unwrap();
-                }
-            })
-            .await
-            .unwrap();
+    on_each([1], |runtime| {
+        let ran = Counter::new();
+        let task = runtime.spawn(async move {
+            let tasks: Vec<_> = (0..10).map(|_| arc::spawn(async move { ran.add() })).collect();
+            yield_now().await;
+            assert_eq!(ran.get(), 10, "it yielded too shortly");
+            for task in tasks {
+                task.await.unwrap();
+            }
         });
-        let mut ran = order.lock().unwrap().clone();
-        ran.sort_unstable();
-        assert_eq!(ran, (0..10).collect::<Vec<_>>());
+        runtime.block_on(task).unwrap();
+        assert_eq!(ran.get(), 10);
     });
 }
 
@@ -350,13 +308,12 @@ fn yield_now_lets_the_executor_of_another_crate_go_on() {
 
 #[test]
 fn two_tasks_that_yield_take_turns() {
-    within_deadline(|| {
+    on_each([1], |runtime| {
         let turns = Arc::new(Mutex::new(Vec::new()));
         let note = turns.clone();
-        let runtime = runtime(1);
         // On the worker: from outside, one could begin long before the other is there.
         let both = runtime.spawn(async move {
-            let task = |name: char| {
+            let tasks = ['a', 'b'].map(|name| {
                 let note = note.clone();
                 arc::spawn(async move {
                     for _ in 0..1000 {
@@ -364,10 +321,10 @@ fn two_tasks_that_yield_take_turns() {
                         yield_now().await;
                     }
                 })
-            };
-            let (one, other) = (task('a'), task('b'));
-            one.await.unwrap();
-            other.await.unwrap();
+            });
+            for task in tasks {
+                task.await.unwrap();
+            }
         });
         runtime.block_on(both).unwrap();
         let turns = turns.lock().unwrap();
@@ -380,48 +337,21 @@ fn two_tasks_that_yield_take_turns() {
 }
 
 #[test]
-fn a_future_that_is_ready_at_once_is_polled_once() {
-    with_each_flavor(|runtime| {
-        let polls = Arc::new(AtomicUsize::new(0));
-        let count = polls.clone();
-        let task = runtime.spawn(poll_fn(move |_| {
-            count.fetch_add(1, Ordering::SeqCst);
-            Poll::Ready(())
-        }));
-        runtime.block_on(task).unwrap();
-        assert_eq!(polls.load(Ordering::SeqCst), 1);
-    });
-}
-
-#[test]
 fn a_task_is_never_polled_by_two_threads_at_once() {
     with_each_size(|runtime| {
-        let stop = Arc::new(AtomicBool::new(false));
-        let inside = Arc::new(AtomicBool::new(false));
-        let shared: Arc<Mutex<Option<Waker>>> = Arc::default();
-        let (stopped, slot) = (stop.clone(), shared.clone());
+        let (stop, inside) = (Gate::new(), AtomicBool::new(false));
+        let slot = Slot::default();
+        let leave = slot.clone();
         let task = runtime.spawn(poll_fn(move |context| {
             assert!(!inside.swap(true, Ordering::SeqCst), "polled twice at once");
-            *slot.lock().unwrap() = Some(context.waker().clone());
+            leave.leave(context);
             thread::yield_now();
             inside.store(false, Ordering::SeqCst);
-            match stopped.load(Ordering::SeqCst) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
+            if stop.is_open() { Poll::Ready(()) } else { Poll::Pending }
         }));
-        wait_until("its waker", || shared.lock().unwrap().is_some());
-        let waker = shared.lock().unwrap().clone().unwrap();
-        let threads: Vec<_> = (0..3)
-            .map(|_| {
-                let waker = waker.clone();
-                thread::spawn(move || (0..20_000).for_each(|_| waker.wake_by_ref()))
-            })
-            .collect();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-        stop.store(true, Ordering::SeqCst);
+        let waker = slot.waker();
+        on_threads(3, |_| (0..rounds(20_000)).for_each(|_| waker.wake_by_ref()));
+        stop.open();
         waker.wake();
         runtime.block_on(task).unwrap();
     });
@@ -433,8 +363,7 @@ fn a_handle_can_be_awaited_by_reference_given_up_and_awaited_again() {
         runtime.block_on(async {
             let (sender, receiver) = async_channel::bounded(1);
             let mut task = arc::spawn(async move { receiver.recv().await.unwrap() });
-            let short = std::time::Duration::from_millis(1);
-            assert!(arc::time::timeout(short, &mut task).await.is_err());
+            assert!(arc::time::timeout(millis(1), &mut task).await.is_err());
             sender.send(9).await.unwrap();
             assert_eq!(task.await.unwrap(), 9);
         });
@@ -465,18 +394,6 @@ fn a_future_of_a_megabyte_fits_where_a_few_of_its_kind_do() {
             used.block_on(task).unwrap()
         });
         assert_eq!(ended.unwrap().join().unwrap(), 1);
-    });
-}
-
-#[test]
-fn handles_are_send_sync_and_unpin_whatever_the_output() {
-    fn check<T: Send + Sync + Unpin>(_: &T) {}
-    within_deadline(|| {
-        let runtime = runtime(1);
-        let task = runtime.spawn(async { std::cell::Cell::new(1) });
-        check(&task);
-        assert!(format!("{task:?}").starts_with("JoinHandle"));
-        assert_eq!(runtime.block_on(task).unwrap().get(), 1);
     });
 }
 

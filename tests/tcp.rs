@@ -6,8 +6,6 @@ use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Direction};
 use arc::net::{TcpListener, TcpStream};
 use socket2::SockRef;
-use std::io::Read as _;
-use std::io::Write as _;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
@@ -51,7 +49,7 @@ async fn send_pattern(stream: &TcpStream, seed: u64, bytes: usize) {
 
 #[test]
 fn big_transfers_in_both_directions_at_once_are_whole() {
-    const BYTES: usize = 6 << 20;
+    const BYTES: usize = 3 << 20;
     run_each(|| async {
         let mut tasks = vec![];
         for buffers in [None, Some(1 << 15)] {
@@ -72,35 +70,33 @@ fn big_transfers_in_both_directions_at_once_are_whole() {
                 }));
             }
         }
-        for task in tasks {
-            task.await.unwrap();
-        }
+        join(tasks).await;
     });
+}
+
+/// Sends back what comes, to its end.
+async fn echo(stream: TcpStream) {
+    let (mut reader, mut writer) = (&stream, &stream);
+    futures_util::io::copy(&mut reader, &mut writer).await.unwrap();
+    writer.close().await.unwrap();
 }
 
 #[test]
 fn both_directions_work_at_once_in_one_task() {
     run_each(|| async {
         let (left, right) = pair().await;
-        let echo = arc::spawn(async move {
-            let (mut reader, mut writer) = (&right, &right);
-            arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
-            writer.close().await.unwrap();
-        });
+        let echo = arc::spawn(echo(right));
         let (mut reader, mut writer) = left.split();
+        let expected: Vec<u8> = (0..10_000_u32).flat_map(u32::to_le_bytes).collect();
         let sending = async {
-            for number in 0..10_000_u32 {
-                writer.write_all(&number.to_le_bytes()).await.unwrap();
+            for number in expected.chunks(4) {
+                writer.write_all(number).await.unwrap();
             }
             writer.close().await.unwrap();
         };
-        let receiving = async {
-            let mut all = Vec::new();
-            reader.read_to_end(&mut all).await.unwrap();
-            all
-        };
-        let ((), all) = futures_util::future::join(sending, receiving).await;
-        let expected: Vec<u8> = (0..10_000_u32).flat_map(u32::to_le_bytes).collect();
+        let mut all = Vec::new();
+        let receiving = reader.read_to_end(&mut all);
+        futures_util::future::join(sending, receiving).await.1.unwrap();
         assert!(all == expected);
         echo.await.unwrap();
     });
@@ -128,24 +124,20 @@ fn closing_ends_what_is_sent_and_reading_goes_on() {
 fn two_tasks_share_a_stream() {
     run_each(|| async {
         let (left, right) = pair().await;
-        let (left, right) = (Arc::new(left), Arc::new(right));
-        let (mut left_read, left_writer) = (&*left, left.clone());
-        let echo = arc::spawn(async move {
-            let copied = arc_util::io::copy(&mut &*right, &mut &*right).await;
-            copied.unwrap()
-        });
+        let echo = arc::spawn(echo(right));
+        let left = Arc::new(left);
+        let writer = left.clone();
         let sender = arc::spawn(async move {
             let mut pattern = Pattern::new(1);
             for _ in 0..1_000 {
-                (&*left_writer).write_all(&pattern.next(1_000)).await.unwrap();
+                (&*writer).write_all(&pattern.next(1_000)).await.unwrap();
             }
-            (&*left_writer).close().await.unwrap();
+            (&*writer).close().await.unwrap();
         });
         let mut all = Vec::new();
-        left_read.read_to_end(&mut all).await.unwrap();
+        (&*left).read_to_end(&mut all).await.unwrap();
         assert!(all == Pattern::new(1).next(1_000_000));
-        assert_eq!(echo.await.unwrap(), 1_000_000);
-        sender.await.unwrap();
+        join([echo, sender]).await;
     });
 }
 
@@ -153,16 +145,15 @@ fn two_tasks_share_a_stream() {
 fn peeked_bytes_are_read_again() {
     run_each(|| async {
         let (mut left, mut right) = pair().await;
-        let peeking = Counter::default();
-        let peeked = arc::spawn(peeking.clone().polls_of(async move {
+        let peeked = begun(async move {
             let mut buffer = [0; 16];
             let first = right.read_with(|right| right.peek(&mut buffer)).await.unwrap();
             let second = right.read_with(|right| right.peek(&mut buffer)).await.unwrap();
             assert_eq!((first, second), (5, 5));
             let read = right.read(&mut buffer).await.unwrap();
             buffer[..read].to_vec()
-        }));
-        peeking.reaches(1).await;
+        })
+        .await;
         left.write_all(b"hello").await.unwrap();
         assert_eq!(peeked.await.unwrap(), b"hello");
     });
@@ -171,26 +162,25 @@ fn peeked_bytes_are_read_again() {
 #[test]
 fn attempts_without_waiting_say_would_block() {
     run_each(|| async {
-        let (left, right) = pair().await;
+        let (left, mut right) = pair().await;
         let mut buffer = [0; 16];
-        let error = right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).unwrap_err();
+        let error = try_read(&right, &mut buffer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        assert_eq!(left.try_with(Direction::Write, |mut io| io.write(b"hello")).unwrap(), 5);
+        assert_eq!(try_write(&left, b"hello").unwrap(), 5);
         right.readable().await.unwrap();
-        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer[..2])).unwrap(), 2);
-        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer[2..])).unwrap(), 3);
+        assert_eq!(try_read(&right, &mut buffer[..2]).unwrap(), 2);
+        assert_eq!(try_read(&right, &mut buffer[2..]).unwrap(), 3);
         assert_eq!(&buffer[..5], b"hello");
 
         let sent = fill(&left).await;
-        let error = left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        (&right).read_exact(&mut vec![0; sent]).await.unwrap();
+        assert_eq!(try_write(&left, b"x").unwrap_err().kind(), ErrorKind::WouldBlock);
+        right.read_exact(&mut vec![0; sent]).await.unwrap();
         left.writable().await.unwrap();
-        assert_eq!(left.try_with(Direction::Write, |mut io| io.write(b"x")).unwrap(), 1);
+        assert_eq!(try_write(&left, b"x").unwrap(), 1);
         drop(left);
-        (&right).read_exact(&mut [0]).await.unwrap();
-        assert_eq!((&right).read(&mut buffer).await.unwrap(), 0);
-        assert_eq!(right.try_with(Direction::Read, |mut io| io.read(&mut buffer)).unwrap(), 0);
+        right.read_exact(&mut [0]).await.unwrap();
+        assert_eq!(right.read(&mut buffer).await.unwrap(), 0);
+        assert_eq!(try_read(&right, &mut buffer).unwrap(), 0);
     });
 }
 
@@ -343,7 +333,7 @@ fn poll_once<T, R>(it: T, poll: impl FnOnce(T, &mut Context<'_>) -> R) -> R {
 #[test]
 fn options_are_those_that_were_set() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (listener, _) = listen().await;
         let (client, server) = connect_to(&listener).await;
         assert_eq!(client.peer_addr().unwrap(), listener.local_addr().unwrap());
         assert_eq!(server.peer_addr().unwrap(), client.local_addr().unwrap());
@@ -362,7 +352,7 @@ fn options_are_those_that_were_set() {
 fn linger_of_zero_resets_the_connection() {
     run_each(|| async {
         let (left, right) = pair().await;
-        socket2::SockRef::from(&left).set_linger(Some(millis(0))).unwrap();
+        resets_when_dropped(&left);
         drop(left);
         let error = (&right).read(&mut [0]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
@@ -380,13 +370,12 @@ fn stream_goes_to_std_and_back() {
         std.set_nonblocking(false).unwrap();
         // A blocking one is made non-blocking.
         let left = TcpStream::from_std(std).unwrap();
-        let reading = Counter::default();
-        let reader = arc::spawn(reading.clone().polls_of(async move {
+        let reader = begun(async move {
             let mut text = [0; 5];
             (&left).read_exact(&mut text).await.unwrap();
             text
-        }));
-        reading.reaches(1).await;
+        })
+        .await;
         right.write_all(b"hello").await.unwrap();
         assert_eq!(&reader.await.unwrap(), b"hello");
     });
@@ -458,15 +447,10 @@ fn executors_that_are_no_workers_use_sockets() {
 #[test]
 fn connections_by_the_hundred_are_served_at_once() {
     run_each(|| async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = listen().await;
         let server = arc::spawn(async move {
             for _ in 0..500 {
-                let (stream, _) = listener.accept().await.unwrap();
-                drop(arc::spawn(async move {
-                    let (mut reader, mut writer) = (&stream, &stream);
-                    arc_util::io::copy(&mut reader, &mut writer).await.unwrap();
-                }));
+                drop(arc::spawn(echo(listener.accept().await.unwrap().0)));
             }
         });
         join_each(0..500_u32, |number| async move {

@@ -2,9 +2,10 @@
 //! happens to them meanwhile.
 
 use crate::net_common::*;
-use arc::time::{Duration, Elapsed, Instant, sleep, sleep_until, timeout, timeout_at};
+use arc::task::spawn_blocking;
+use arc::time::{Duration, Elapsed, Instant, Sleep, sleep, sleep_until, timeout, timeout_at};
 use proptest::prelude::*;
-use std::future::{pending, ready};
+use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,19 +19,31 @@ async fn sleep_exactly(duration: Duration) {
     assert!(elapsed >= duration, "{elapsed:?} instead of {duration:?}");
 }
 
+/// Polls it once, by this waker.
+fn poll_by<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// A timer that is armed on this runtime, with this waker.
+fn armed(runtime: &arc::runtime::Runtime, time: Duration, waker: &Waker) -> Pin<Box<Sleep>> {
+    let _guard = runtime.enter();
+    let mut timer = Box::pin(sleep(time));
+    assert!(poll_by(timer.as_mut(), waker).is_pending());
+    timer
+}
+
+/// Blocks this task until it was woken, on a thread that may be blocked.
+async fn woken(wakes: &Arc<Wakes>) {
+    let wakes = wakes.clone();
+    spawn_blocking(move || wakes.wait_for(1)).await.unwrap();
+}
+
 #[test]
 fn sleeps_of_all_lengths_are_never_early() {
     run_each(|| async {
-        let sleeps: Vec<_> = (0..2_000)
-            .map(|_| {
-                let magnitude = fastrand::u32(0..25);
-                let nanos = fastrand::u64(0..1 << magnitude);
-                arc::spawn(sleep_exactly(Duration::from_nanos(nanos)))
-            })
-            .collect();
-        for sleep in sleeps {
-            sleep.await.unwrap();
-        }
+        let nanos = || fastrand::u64(0..1 << fastrand::u32(0..25));
+        let lengths = (0..2_000).map(|_| Duration::from_nanos(nanos()));
+        join_each(lengths, sleep_exactly).await;
         for nanos in [0, 1, 999, 1_000, 65_535, 65_536, 65_537, 999_999, 1_000_001, 4_194_304] {
             sleep_exactly(Duration::from_nanos(nanos)).await;
         }
@@ -39,46 +52,32 @@ fn sleeps_of_all_lengths_are_never_early() {
 
 #[test]
 fn hundred_thousand_sleeps_all_end() {
-    run(2, || async {
-        let start = Instant::now();
-        join_each(0..100_000_u64, |number| {
-            let deadline = start + micros(number * 7_919 % 300_000);
-            async move {
+    let scattered: fn(u64) -> u64 = |number| number * 7_919 % 300_000;
+    let at_once: fn(u64) -> u64 = |_| 300_000;
+    for deadline in [scattered, at_once] {
+        run(2, move || async move {
+            let start = Instant::now();
+            join_each(0..100_000, |number| async move {
+                let deadline = start + micros(deadline(number));
                 sleep_until(deadline).await;
                 assert!(Instant::now() >= deadline);
-            }
-        })
-        .await;
-    });
-}
-
-#[test]
-fn hundred_thousand_sleeps_with_one_deadline_all_end() {
-    run(2, || async {
-        let deadline = Instant::now() + millis(300);
-        join_each(0..100_000, |_| async move {
-            sleep_until(deadline).await;
-            assert!(Instant::now() >= deadline);
-        })
-        .await;
-    });
+            })
+            .await;
+        });
+    }
 }
 
 #[test]
 fn hundred_thousand_timers_are_armed_and_dropped() {
+    fn armed(time: u64) -> Sleep {
+        let mut timer = sleep(HOUR + micros(time));
+        assert!(poll_once(&mut timer, Waker::noop()).is_pending());
+        timer
+    }
     run_each(|| async {
-        for round in 0..100_000_u64 {
-            let mut timer = sleep(HOUR + micros(round));
-            assert!(poll_once(&mut timer, Waker::noop()).is_pending());
-        }
+        (0..50_000).for_each(|round| drop(armed(round)));
         // At once, and in another order than they were armed in.
-        let mut timers: Vec<_> = (0..100_000_u64)
-            .map(|number| {
-                let mut timer = sleep(HOUR + micros(number * 7_919));
-                assert!(poll_once(&mut timer, Waker::noop()).is_pending());
-                timer
-            })
-            .collect();
+        let mut timers: Vec<_> = (0..100_000).map(|number| armed(number * 7_919)).collect();
         fastrand::shuffle(&mut timers);
         drop(timers);
         sleep_exactly(millis(2)).await;
@@ -91,9 +90,8 @@ fn shorter_timer_ends_the_sleep_of_the_thread_in_the_seat() {
     // do but to fall asleep until the last one. Missed once, it sleeps an hour.
     on_each([1, 2], |runtime| {
         let _guard = runtime.enter();
-        let mut long = sleep(HOUR);
-        assert!(poll_once(&mut long, Waker::noop()).is_pending());
-        for round in 0..2_000_u64 {
+        let _long = armed(&runtime, HOUR, Waker::noop());
+        for round in 0..1_000_u64 {
             foreign_block_on(sleep_exactly(micros(round % 97)));
             spin(fastrand::u32(0..2_000));
         }
@@ -118,37 +116,31 @@ fn shorter_timer_is_armed_by_a_task_while_another_worker_falls_asleep() {
 #[test]
 fn timers_of_threads_that_are_no_workers_fire() {
     // Nobody is in block_on, and no worker has ever run.
-    within_limit(|| {
-        for workers in [1, 2, 4] {
-            let runtime = Arc::new(runtime(workers));
-            let threads: Vec<_> = (0..4)
-                .map(|_| {
-                    let runtime = runtime.clone();
-                    thread::spawn(move || {
-                        let _guard = runtime.enter();
-                        for round in 0..200 {
-                            foreign_block_on(sleep_exactly(micros(round)));
-                            let never = timeout(micros(round), pending::<()>());
-                            assert!(foreign_block_on(never).is_err());
-                        }
-                    })
-                })
-                .collect();
-            for thread in threads {
-                thread.join().unwrap();
+    on_each([1, 2, 4], |runtime| {
+        let waits = || {
+            let _guard = runtime.enter();
+            for round in 0..200 {
+                foreign_block_on(sleep_exactly(micros(round)));
+                let never = timeout(micros(round), pending::<()>());
+                assert!(foreign_block_on(never).is_err());
             }
-        }
+        };
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(waits);
+            }
+        });
     });
 }
 
 #[test]
 fn runtime_whose_threads_all_sleep_awakes_for_a_timer_from_outside() {
     on_each([1, 2], |runtime| {
+        let _guard = runtime.enter();
         for _ in 0..20 {
             // The workers have run, and gone to sleep again.
             runtime.block_on(async { arc::spawn(async {}).await.unwrap() });
             thread::sleep(millis(1));
-            let _guard = runtime.enter();
             foreign_block_on(sleep_exactly(millis(1)));
         }
     });
@@ -174,8 +166,7 @@ fn last_waker_is_the_one_that_is_woken() {
         for waker in [&first, &last, &first, &last, &last] {
             assert!(poll_once(&mut timer, waker).is_pending());
         }
-        let heard = arc::task::spawn_blocking(move || last_wakes.wait_for(1));
-        heard.await.unwrap();
+        woken(&last_wakes).await;
         assert!(poll_once(&mut timer, &last).is_ready());
     });
 }
@@ -183,21 +174,16 @@ fn last_waker_is_the_one_that_is_woken() {
 #[test]
 fn timer_moves_to_another_task() {
     run_each(|| async {
-        for _ in 0..20 {
+        for _ in 0..10 {
             let start = Instant::now();
             let mut timer = Box::pin(sleep(millis(5)));
             // Polled by several tasks, and awaited by the last.
             for _ in 0..3 {
-                timer = arc::spawn(async move {
-                    std::future::poll_fn(|context| {
-                        let _ = timer.as_mut().poll(context);
-                        Poll::Ready(())
-                    })
-                    .await;
+                let polls_it = async move {
+                    poll_fn(|context| Poll::Ready(_ = timer.as_mut().poll(context))).await;
                     timer
-                })
-                .await
-                .unwrap();
+                };
+                timer = arc::spawn(polls_it).await.unwrap();
             }
             arc::spawn(timer).await.unwrap();
             assert!(start.elapsed() >= millis(5));
@@ -207,12 +193,9 @@ fn timer_moves_to_another_task() {
 
 #[test]
 fn timer_moves_to_a_thread_of_another_executor() {
-    within_limit(|| {
-        let runtime = runtime(1);
-        let mut timer = Box::pin(sleep(millis(10)));
+    on_each([1], |runtime| {
+        let timer = armed(&runtime, millis(10), &Wakes::new().1);
         let deadline = timer.deadline();
-        let (_, waker) = Wakes::new();
-        runtime.block_on(async { assert!(poll_once(&mut timer, &waker).is_pending()) });
         // Armed already, it needs no runtime around it any more.
         thread::spawn(move || foreign_block_on(timer)).join().unwrap();
         assert!(Instant::now() >= deadline);
@@ -236,9 +219,8 @@ fn timers_are_dropped_while_they_fire() {
 
 #[test]
 fn timers_are_dropped_by_another_thread_while_they_fire() {
-    within_limit(|| {
-        let runtime = runtime(2);
-        let (sender, receiver) = std::sync::mpsc::channel::<arc::time::Sleep>();
+    on_each([2], |runtime| {
+        let (sender, receiver) = std::sync::mpsc::channel::<Sleep>();
         let dropper = thread::spawn(move || {
             for timer in receiver {
                 while !timer.is_elapsed() {
@@ -249,9 +231,8 @@ fn timers_are_dropped_by_another_thread_while_they_fire() {
         });
         let _guard = runtime.enter();
         for _ in 0..5_000 {
-            let (_, waker) = Wakes::new();
             let mut timer = sleep(micros(fastrand::u64(20..60)));
-            if poll_once(&mut timer, &waker).is_pending() {
+            if poll_once(&mut timer, &Wakes::new().1).is_pending() {
                 sender.send(timer).unwrap();
             }
         }
@@ -265,13 +246,13 @@ fn reset_timer_ends_at_its_new_deadline() {
     run_each(|| async {
         let start = Instant::now();
         let mut timer = pin!(sleep(HOUR));
-        assert_eq!(poll_pinned(timer.as_mut()), Poll::Pending);
+        assert_eq!(poll_by(timer.as_mut(), Waker::noop()), Poll::Pending);
         // Earlier, later, much earlier.
         for deadline in [start + 2 * HOUR, start + HOUR / 2, start + millis(10)] {
             timer.as_mut().reset(deadline);
             assert_eq!(timer.deadline(), deadline);
             assert!(!timer.is_elapsed() || Instant::now() >= deadline);
-            let _ = poll_pinned(timer.as_mut());
+            let _ = poll_by(timer.as_mut(), Waker::noop());
         }
         timer.as_mut().await;
         assert!(start.elapsed() >= millis(10));
@@ -280,19 +261,15 @@ fn reset_timer_ends_at_its_new_deadline() {
         for _ in 0..20 {
             let deadline = Instant::now() + micros(200);
             timer.as_mut().reset(deadline);
-            let _ = poll_pinned(timer.as_mut());
+            let _ = poll_by(timer.as_mut(), Waker::noop());
             let later = deadline + micros(300);
             timer.as_mut().reset(later);
             timer.as_mut().await;
             assert!(Instant::now() >= later);
         }
         timer.as_mut().reset(start);
-        assert_eq!(poll_pinned(timer.as_mut()), Poll::Ready(()));
+        assert_eq!(poll_by(timer.as_mut(), Waker::noop()), Poll::Ready(()));
     });
-}
-
-fn poll_pinned<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
 #[test]
@@ -301,21 +278,13 @@ fn timer_that_is_reset_wakes_the_task_that_polled_it_last() {
         for first in [HOUR, millis(1)] {
             let (wakes, waker) = Wakes::new();
             let mut timer = pin!(sleep(first));
-            assert!(poll_with(timer.as_mut(), &waker).is_pending());
+            assert!(poll_by(timer.as_mut(), &waker).is_pending());
 
             // To earlier than an hour, to later than a millisecond, and nobody polls it again.
             let deadline = Instant::now() + millis(5);
             timer.as_mut().reset(deadline);
-            let count = wakes.clone();
-            arc::task::spawn_blocking(move || {
-                while Instant::now() < deadline {
-                    count.wait_for(1);
-                    thread::yield_now();
-                }
-                count.wait_for(1);
-            })
-            .await
-            .unwrap();
+            woken(&wakes).await;
+            // It may have been about to be woken for the first deadline.
             timer.as_mut().await;
             assert!(Instant::now() >= deadline);
         }
@@ -327,7 +296,7 @@ fn future_that_resets_its_timer_and_returns_pending_is_woken() {
     run_each(|| async {
         let mut timer = Box::pin(sleep(HOUR));
         let mut was_reset = false;
-        let task = arc::spawn(std::future::poll_fn(move |context| {
+        let task = arc::spawn(poll_fn(move |context| {
             // It is polled before it is reset: the waker is the timer's already.
             let poll = timer.as_mut().poll(context);
             if !std::mem::replace(&mut was_reset, true) {
@@ -346,12 +315,9 @@ fn timer_that_another_thread_resets_wakes_the_task_that_waits_for_it() {
     run_each(|| async {
         for from_outside in [false, true] {
             let timer = Arc::new(Mutex::new(Box::pin(sleep(HOUR))));
-            let polls = Counter::default();
-            let waiter = arc::spawn(polls.clone().polls_of({
-                let timer = timer.clone();
-                std::future::poll_fn(move |context| timer.lock().unwrap().as_mut().poll(context))
-            }));
-            polls.reaches(1).await;
+            let polled = timer.clone();
+            let waits = poll_fn(move |context| polled.lock().unwrap().as_mut().poll(context));
+            let waiter = begun(waits).await;
 
             // Nobody polls it until it wakes its task.
             let deadline = Instant::now() + millis(2);
@@ -373,16 +339,16 @@ fn timer_that_is_reset_to_the_past_wakes_its_task_at_once_and_is_ready() {
         let start = Instant::now();
         let (wakes, waker) = Wakes::new();
         let mut timer = pin!(sleep(HOUR));
-        assert!(poll_with(timer.as_mut(), &waker).is_pending());
+        assert!(poll_by(timer.as_mut(), &waker).is_pending());
         timer.as_mut().reset(start);
         assert_eq!(wakes.count(), 1);
-        assert!(poll_with(timer.as_mut(), &waker).is_ready());
+        assert!(poll_by(timer.as_mut(), &waker).is_ready());
 
         // It has woken its task, and holds its waker no more.
         timer.as_mut().reset(start);
         assert_eq!((wakes.count(), Arc::strong_count(&wakes)), (1, 2));
         timer.as_mut().reset(start + HOUR);
-        assert!(poll_with(timer.as_mut(), &waker).is_pending());
+        assert!(poll_by(timer.as_mut(), &waker).is_pending());
     });
 }
 
@@ -392,23 +358,18 @@ fn timer_that_was_never_polled_is_reset_without_a_runtime() {
     let deadline = Instant::now() + HOUR;
     timer.as_mut().reset(deadline);
     assert_eq!(timer.deadline(), deadline);
-    within_limit(move || {
+    on_each([1], |runtime| {
         let mut timer = pin!(sleep(HOUR));
         timer.as_mut().reset(Instant::now() + millis(1));
-        runtime(1).block_on(timer);
+        runtime.block_on(timer);
     });
 }
 
 #[test]
 fn timer_of_a_runtime_that_has_ended_is_reset_without_harm() {
-    within_limit(|| {
-        let first = runtime(1);
+    on_each([1], |first| {
         let (wakes, waker) = Wakes::new();
-        let mut timer = pin!(sleep(HOUR));
-        {
-            let _guard = first.enter();
-            assert!(poll_with(timer.as_mut(), &waker).is_pending());
-        }
+        let mut timer = armed(&first, HOUR, &waker);
         drop(first);
         wakes.wait_for(1);
 
@@ -428,20 +389,16 @@ fn timers_are_reset_by_other_threads_while_they_fire_and_while_the_runtime_ends(
     within_limit(|| {
         for round in 0..100 {
             let runtime = runtime(1 + round % 2);
-            let timer = Arc::new(Mutex::new(Box::pin(sleep(HOUR))));
             let (wakes, waker) = Wakes::new();
-            {
-                let _guard = runtime.enter();
-                assert!(poll_with(timer.lock().unwrap().as_mut(), &waker).is_pending());
-            }
+            let mut timer = armed(&runtime, HOUR, &waker);
             drop(waker);
             let resetter = thread::spawn(move || {
                 for number in 0..200 {
                     let deadline =
                         Instant::now() + micros(number % 7 * 20) + HOUR * (number as u32 % 2);
-                    timer.lock().unwrap().as_mut().reset(deadline);
+                    timer.as_mut().reset(deadline);
                 }
-                timer.lock().unwrap().as_mut().reset(Instant::now() + HOUR);
+                timer.as_mut().reset(Instant::now() + HOUR);
             });
             if round % 3 != 0 {
                 wakes.wait_for(1);
@@ -453,10 +410,6 @@ fn timers_are_reset_by_other_threads_while_they_fire_and_while_the_runtime_ends(
             assert_eq!((wakes.count(), Arc::strong_count(&wakes)), (1, 1));
         }
     });
-}
-
-fn poll_with<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(waker))
 }
 
 /// What is done with a timer.
@@ -474,7 +427,7 @@ struct Note {
     deadline: Mutex<Instant>,
     woken: AtomicBool,
     too_early: AtomicBool,
-    thread: std::thread::Thread,
+    thread: thread::Thread,
 }
 
 impl Wake for Note {
@@ -511,12 +464,12 @@ fn check_timer(first: i64, steps: &[Step]) {
             }
             Step::Wait if deadline - Instant::now() < LIMIT => {
                 while left.as_ref().is_some_and(|note| !note.woken.load(Ordering::SeqCst)) {
-                    std::thread::park();
+                    thread::park();
                 }
             }
             Step::Wait | Step::Poll => {}
         }
-        let thread = std::thread::current();
+        let thread = thread::current();
         let (woken, too_early) = Default::default();
         let note = Arc::new(Note { deadline: deadline.into(), woken, too_early, thread });
         let was_over = timer.is_elapsed();
@@ -557,19 +510,15 @@ proptest! {
 
 #[test]
 fn reset_to_earlier_is_told_to_the_thread_in_the_seat() {
-    within_limit(|| {
-        let runtime = runtime(1);
-        let _guard = runtime.enter();
+    on_each([1], |runtime| {
         for round in 0..500 {
-            foreign_block_on(async {
-                let mut timer = pin!(sleep(HOUR));
-                let _ = poll_pinned(timer.as_mut());
-                spin(round * 10);
-                let deadline = Instant::now() + micros(50);
-                timer.as_mut().reset(deadline);
-                timer.await;
-                assert!(Instant::now() >= deadline);
-            });
+            let mut timer = armed(&runtime, HOUR, Waker::noop());
+            spin(round * 10);
+            let deadline = Instant::now() + micros(50);
+            timer.as_mut().reset(deadline);
+            let _guard = runtime.enter();
+            foreign_block_on(timer);
+            assert!(Instant::now() >= deadline);
         }
     });
 }
@@ -595,7 +544,7 @@ fn sleep_of_zero_is_pending_at_its_first_poll_and_over_soon() {
     run_each(|| async {
         assert!(poll_once(&mut sleep(Duration::ZERO), Waker::noop()).is_pending());
         let mut limit = pin!(timeout(Duration::ZERO, pending::<()>()));
-        assert!(poll_pinned(limit.as_mut()).is_pending());
+        assert!(poll_by(limit.as_mut(), Waker::noop()).is_pending());
         assert!(limit.await.is_err());
 
         // It is a pause, as on a runtime whose clock ticks once in a millisecond.
@@ -619,11 +568,11 @@ fn timer_that_is_first_polled_after_its_time_expires() {
             late.await;
             // As the first of its wheel, and behind one that is due in an hour.
             let mut hour = pin!(sleep(HOUR));
-            assert_eq!(poll_pinned(hour.as_mut()), Poll::Pending);
+            assert_eq!(poll_by(hour.as_mut(), Waker::noop()), Poll::Pending);
         }
         // A timeout reads the clock after the future's first poll.
         let mut polls = 0;
-        let blocks = std::future::poll_fn(|_| {
+        let blocks = poll_fn(|_| {
             polls += 1;
             thread::sleep(millis(2));
             Poll::<()>::Pending
@@ -643,21 +592,9 @@ fn timer_that_is_first_polled_after_its_time_expires() {
 
 #[test]
 fn timeout_drops_what_took_too_long_and_says_so() {
-    struct OnDrop(Counter);
-    impl Drop for OnDrop {
-        fn drop(&mut self) {
-            self.0.add();
-        }
-    }
     run_each(|| async {
-        let drops = Counter::default();
-        let on_drop = OnDrop(drops.clone());
-        let start = Instant::now();
-        let outcome: Result<(), Elapsed> = timeout(millis(5), async move {
-            pending::<()>().await;
-            drop(on_drop);
-        })
-        .await;
+        let (drops, start) = (Counter::new(), Instant::now());
+        let outcome: Result<(), Elapsed> = timeout(millis(5), drops.never()).await;
         assert!(start.elapsed() >= millis(5));
         let error = outcome.unwrap_err();
         assert_eq!(drops.get(), 1);

@@ -10,8 +10,9 @@ use shuttle::scheduler::RandomScheduler;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How many orders of a stage are tried, unless `ARC_SCHEDULES` says otherwise.
+/// How many orders of a stage are tried, and by which numbers they are chosen: always the same.
 const SCHEDULES: usize = 1000;
+const SEED: u64 = 20;
 
 /// How often a wait that has no end looks, before it counts as a lost wake-up. The others have
 /// come to their ends long before.
@@ -25,18 +26,14 @@ fn move_clock(by: Duration) {
     CLOCK.set(CLOCK.get() + by);
 }
 
-/// Runs the stage in many orders. The seed is always the same, unless `ARC_SEED` sets it.
+/// Runs the stage in many orders.
 pub(crate) fn run(program: fn()) {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
-    let schedules = number("ARC_SCHEDULES").unwrap_or(SCHEDULES);
-    let seed = number("ARC_SEED").unwrap_or(20);
-
     let mut config = shuttle::Config::default();
     config.stack_size = 256 * 1024;
     config.silence_warnings = true;
-    let scheduler = RandomScheduler::new_from_seed(seed as u64, schedules);
+    let scheduler = RandomScheduler::new_from_seed(SEED, SCHEDULES);
     shuttle::Runner::new(scheduler, config).run(program);
-    eprintln!("{schedules} schedules");
+    eprintln!("{SCHEDULES} schedules");
 }
 
 /// Asks the sockets without waiting, until there is something.

@@ -118,7 +118,7 @@ fn refuse_after_the_end(shared: &Shared) {
 }
 
 impl Wake for Main {
-    /// SeqCst pairs with the load in `block_on`.
+    /// SeqCst pairs with the load in `wait_for`.
     fn wake(self: Arc<Self>) {
         if self.woken.swap(true, Ordering::SeqCst) {
             return;

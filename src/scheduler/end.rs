@@ -68,13 +68,13 @@ pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
         shared.rouse(worker);
     }
 
-    // The monitor may sleep, and has to sign off.
-    shared.monitor.unpark();
-
     // E2 of `lease.rs`. If a thread has the lease, step 3 falls to that one.
     if shared.config.flavor == RuntimeFlavor::CurrentThread && shared.mains.take_lease() {
         close(shared);
     }
+
+    // The monitor may sleep, and has to sign off. Last, as the tasks are not to wait for this.
+    shared.monitor.unpark();
 }
 
 /// Step 2: a worker leaves its loop, on its own thread or because it was claimed. The last one does

@@ -121,11 +121,8 @@ fn report_if_due(
     }
 
     // If the hook is busy, the next tick tries again.
-    let is_reported = match describe() {
-        Some(task) => shared.config.on_long_poll.report(task),
-        None => true,
-    };
-    if is_reported {
+    let report = |task| shared.config.on_long_poll.report(task);
+    if describe().is_none_or(report) {
         sighting.set_reported(turn);
     }
 }

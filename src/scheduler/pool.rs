@@ -130,10 +130,11 @@ impl Pool {
         let mut given_up = state.jobs.split_off(begun);
         state.given_up.append(&mut given_up);
         state.is_closed = true;
-        drop(state);
 
         // All threads that wait look whether there is a job for them, and end if not.
-        self.news.notify_all();
+        if state.threads > 0 {
+            self.news.notify_all();
+        }
     }
 
     /// Takes out a job that will never begin.

@@ -124,8 +124,8 @@ impl Sleepers {
     }
 
     /// Clears the bit of a worker. True: it slept, and the caller has to rouse it, unless it is the
-    /// worker itself. SeqCst pairs
-    /// with S1, for those who change something else than the injector before they claim.
+    /// worker itself. SeqCst pairs with S1, for those who change something else than the injector
+    /// before they claim.
     pub(crate) fn claim(&self, worker: usize) -> bool {
         self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }

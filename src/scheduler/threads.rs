@@ -92,7 +92,11 @@ impl SignedOn {
 impl Drop for SignedOn {
     fn drop(&mut self) {
         *lock(&self.0.threads) -= 1;
-        self.0.thread_ended.notify_all();
+
+        // Only the end waits for this, and a notification asks the kernel.
+        if self.0.is_ending() {
+            self.0.thread_ended.notify_all();
+        }
     }
 }
 

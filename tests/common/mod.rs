@@ -3,45 +3,43 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub use crate::net_common::LIMIT as DEADLINE;
+pub use crate::net_common::*;
 use crate::this_program;
 use arc::runtime::{Builder, Handle, Runtime};
-use arc::task::JoinHandle;
+use arc::task::{JoinHandle, yield_now};
 use std::cell::Cell;
 use std::env;
 #[cfg(target_os = "linux")]
 use std::fs;
 use std::future::Future;
-use std::panic::{self, resume_unwind};
+use std::panic;
 use std::pin::Pin;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, Once};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What no test may take; far beyond what any of them does on a loaded machine.
-/// An emulator or a sanitizer is many times slower: who builds for one sets the variable.
-pub const DEADLINE: Duration =
-    Duration::from_secs(if option_env!("ARC_TEST_SLOWLY").is_some() { 240 } else { 20 });
+/// Whether races are run for long: the step `races` of CI sets the variable. Without it, a race is
+/// as long as waiting for `cargo test` is pleasant.
+static IS_LONG: LazyLock<bool> = LazyLock::new(|| env::var_os("ARC_TEST_LONG").is_some());
 
-/// How long each race runs, with each number of workers. The step `races` of CI sets the
-/// variable; without it, a race is as long as waiting for `cargo test` is pleasant.
-pub static RACE: LazyLock<Duration> = LazyLock::new(|| {
-    let is_long = env::var_os("ARC_TEST_LONG").is_some();
-    Duration::from_millis(if is_long { 1200 } else { 200 })
-});
+/// How long each race runs, with each number of workers.
+pub static RACE: LazyLock<Duration> =
+    LazyLock::new(|| Duration::from_millis(if *IS_LONG { 1200 } else { 100 }));
+
+/// How many rounds a race has, of so many in a long run.
+pub fn rounds(many: usize) -> usize {
+    if *IS_LONG { many } else { many / 5 }
+}
 
 /// What a panic says that a test causes on purpose; it is not printed.
 pub const ON_PURPOSE: &str = "on purpose";
 
 /// The numbers of workers that the important tests run with.
 pub const SIZES: [usize; 3] = [1, 2, 4];
-
-pub fn runtime(workers: usize) -> Runtime {
-    builder(workers).build().expect("the runtime is built")
-}
 
 pub fn builder(workers: usize) -> Builder {
     let mut builder = Builder::new_multi_thread();
@@ -58,17 +56,7 @@ pub fn current_thread() -> Runtime {
 #[track_caller]
 pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
     hush();
-    let (done, finished) = mpsc::channel::<()>();
-    let thread = thread::spawn(move || {
-        let _done = done;
-        test();
-    });
-    if finished.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Timeout) {
-        panic!("still running after {DEADLINE:?}: something hangs");
-    }
-    if let Err(payload) = thread.join() {
-        resume_unwind(payload);
-    }
+    within_limit(test);
 }
 
 /// Runs a test with each of [`SIZES`], one after the other.
@@ -112,24 +100,66 @@ pub fn with_each_flavor(test: impl Fn(Runtime) + Send + Sync + 'static) {
     within_deadline(move || again(current_thread()));
 }
 
-/// A future that never ends, and holds something until it is dropped.
-pub async fn holds<T>(_held: T) {
-    std::future::pending().await
+/// Runs a test with a current-thread runtime.
+#[track_caller]
+pub fn on_current_thread(test: impl FnOnce(Runtime) + Send + 'static) {
+    within_deadline(|| test(current_thread()));
 }
 
-/// Waits for a condition that another thread brings about.
-#[track_caller]
-pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let start = Instant::now();
-    let mut rounds = 0_u32;
-    while !condition() {
-        assert!(start.elapsed() < DEADLINE, "waited in vain: {what}");
-        rounds += 1;
-        if rounds < 100 {
-            thread::yield_now();
-        } else {
-            thread::sleep(Duration::from_micros(100));
+/// Does this on so many threads at once, and waits for all of them.
+pub fn on_threads(count: usize, act: impl Fn(usize) + Sync) {
+    let act = &act;
+    thread::scope(|scope| {
+        for index in 0..count {
+            scope.spawn(move || act(index));
         }
+    });
+}
+
+/// Spawns so many tasks.
+pub fn spawn_each<F>(
+    handle: &Handle,
+    count: usize,
+    task: impl Fn(usize) -> F,
+) -> Vec<JoinHandle<F::Output>>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    (0..count).map(|index| handle.spawn(task(index))).collect()
+}
+
+/// Spawns so many jobs.
+pub fn spawn_jobs<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
+    handle: &Handle,
+    count: usize,
+    job: impl Fn(usize) -> F,
+) -> Vec<JoinHandle<T>> {
+    (0..count).map(|index| handle.spawn_blocking(job(index))).collect()
+}
+
+/// What the tasks and jobs give, one after the other.
+#[track_caller]
+pub fn join_all<T>(runtime: &Handle, tasks: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
+    tasks.into_iter().map(|task| runtime.block_on(task).unwrap()).collect()
+}
+
+/// Waits until the tasks have ended, without helping them.
+#[track_caller]
+pub fn wait_for_all<T>(tasks: &[JoinHandle<T>]) {
+    wait_until("the tasks have ended", || tasks.iter().all(JoinHandle::is_finished));
+}
+
+/// Waits until no task is left.
+#[track_caller]
+pub fn wait_for_no_tasks(handle: &Handle) {
+    wait_until("no task is left", || handle.tasks().is_empty());
+}
+
+/// Yields so often.
+pub async fn yields(count: usize) {
+    for _ in 0..count {
+        yield_now().await;
     }
 }
 
@@ -203,13 +233,20 @@ pub fn wait_for_shutdown(handle: &Handle) {
     wait_until("the end of the runtime", || has_ended() == Poll::Ready(true));
 }
 
-/// Blocks threads until it is opened, also inside of polls.
-#[derive(Clone, Default)]
-pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
+/// Waits until the end has begun, for tasks: from then on none is taken in.
+#[track_caller]
+pub fn wait_for_end(handle: &Handle) {
+    let refuses = || handle.spawn(std::future::pending::<()>()).is_finished();
+    wait_until("the end of the runtime", refuses);
+}
+
+/// Blocks threads until it is opened, also inside of polls. Each copy is the same gate.
+#[derive(Clone, Copy)]
+pub struct Gate(&'static (Mutex<bool>, Condvar));
 
 impl Gate {
     pub fn new() -> Self {
-        Self::default()
+        Self(kept((Mutex::new(false), Condvar::new())))
     }
 
     pub fn open(&self) {
@@ -222,9 +259,8 @@ impl Gate {
     }
 
     /// Blocks the thread that polls it.
-    pub fn blocks(&self) -> impl Future<Output = ()> + Send + use<> {
-        let gate = self.clone();
-        async move { gate.wait() }
+    pub async fn blocks(self) {
+        self.wait();
     }
 
     /// Blocks this thread.
@@ -237,50 +273,64 @@ impl Gate {
     }
 }
 
-/// Where a poll or a job stops until it may go on.
-#[derive(Clone, Default)]
+/// Where polls or jobs stop until they may go on. Each copy is the same place.
+#[derive(Clone, Copy)]
 pub struct Pause {
-    reached: Gate,
+    reached: Counter,
     passed: Gate,
 }
 
 impl Pause {
+    pub fn new() -> Self {
+        Self { reached: Counter::new(), passed: Gate::new() }
+    }
+
     /// Stops here.
     #[track_caller]
     pub fn here(&self) {
-        self.reached.open();
+        self.reached.add();
         self.passed.wait();
+    }
+
+    /// A future that stops in its first poll.
+    pub async fn stops(self) {
+        self.here();
     }
 
     /// Waits until it is reached.
     #[track_caller]
     pub fn reached(&self) {
-        self.reached.wait();
+        self.reached_by(1);
     }
 
-    /// Lets it go on.
+    /// Waits until so many are there.
+    #[track_caller]
+    pub fn reached_by(&self, count: usize) {
+        self.reached.wait_for(count);
+    }
+
+    /// Lets all go on.
     pub fn pass(&self) {
         self.passed.open();
     }
 }
 
-/// A task that blocks its thread until the gate is opened.
-pub struct Blocked {
-    pub gate: Gate,
-    pub task: JoinHandle<()>,
-}
-
 /// Blocks one worker, or the thread that runs the tasks, and returns when it is blocked.
 #[track_caller]
-pub fn block_worker(handle: &Handle) -> Blocked {
-    let (gate, inside) = (Gate::new(), Gate::new());
-    let (wait, tell) = (gate.clone(), inside.clone());
-    let task = handle.spawn(async move {
-        tell.open();
-        wait.wait();
-    });
-    inside.wait();
-    Blocked { gate, task }
+pub fn block_worker(handle: &Handle) -> (JoinHandle<()>, Pause) {
+    let pause = Pause::new();
+    let task = handle.spawn(pause.stops());
+    pause.reached();
+    (task, pause)
+}
+
+/// Spawns a job that blocks its thread, and returns when it has begun.
+#[track_caller]
+pub fn begun_job(handle: &Handle) -> (JoinHandle<()>, Pause) {
+    let pause = Pause::new();
+    let job = handle.spawn_blocking(move || pause.here());
+    pause.reached();
+    (job, pause)
 }
 
 /// Where a task leaves its waker.
@@ -290,6 +340,21 @@ pub struct Slot(Arc<Mutex<Option<Waker>>>);
 impl Slot {
     pub fn leave(&self, context: &Context<'_>) {
         *self.0.lock().unwrap() = Some(context.waker().clone());
+    }
+
+    /// A future that leaves its waker here in each poll, and never ends.
+    pub fn never(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.ready_at(usize::MAX)
+    }
+
+    /// The same, but the poll of this number is ready.
+    pub fn ready_at(&self, last: usize) -> impl Future<Output = ()> + Send + use<> {
+        let (slot, mut polls) = (self.clone(), 0);
+        std::future::poll_fn(move |context| {
+            polls += 1;
+            slot.leave(context);
+            if polls == last { Poll::Ready(()) } else { Poll::Pending }
+        })
     }
 
     /// Waits until there is one, and copies it.
@@ -304,47 +369,6 @@ impl Slot {
     pub fn take(&self) -> Waker {
         wait_until("the waker", || self.0.lock().unwrap().is_some());
         self.0.lock().unwrap().take().unwrap()
-    }
-}
-
-/// Counts how often something happened, and waits until it did.
-#[derive(Clone, Default)]
-pub struct Counter(Arc<AtomicUsize>);
-
-impl Counter {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    pub fn add(&self) -> usize {
-        self.0.fetch_add(1, Ordering::SeqCst) + 1
-    }
-
-    pub fn get(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
-
-    #[track_caller]
-    pub fn wait_for(&self, count: usize) {
-        wait_until("a count", || self.get() >= count);
-    }
-
-    /// Something that counts when it is dropped.
-    pub fn on_drop(&self) -> Dropped {
-        Dropped(self.clone())
-    }
-
-    /// A future that never ends, and counts when it is dropped.
-    pub fn never(&self) -> impl Future<Output = ()> + Send + use<> {
-        holds(self.on_drop())
-    }
-}
-
-pub struct Dropped(Counter);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.add();
     }
 }
 
@@ -400,24 +424,19 @@ pub fn waker_with(hooks: Hooks) -> Waker {
     unsafe { Waker::from_raw(raw(Arc::new(hooks))) }
 }
 
+/// A waker that does this when it wakes.
+pub fn waker_that(wake: impl Fn() + Send + Sync + 'static) -> Waker {
+    waker_with(Hooks { wake: Box::new(wake), ..Hooks::default() })
+}
+
 /// A waker that counts.
 pub fn counting_waker() -> (Waker, Counter) {
-    let counter = Counter::new();
-    let wakes = counter.clone();
-    let waker = waker_with(Hooks {
-        wake: Box::new(move || {
-            wakes.add();
-        }),
-        ..Hooks::default()
-    });
-    (waker, counter)
+    let wakes = Counter::new();
+    (waker_that(move || _ = wakes.add()), wakes)
 }
 
 pub fn panicking_waker() -> Waker {
-    waker_with(Hooks {
-        wake: Box::new(|| panic!("a waker panics {ON_PURPOSE}")),
-        ..Hooks::default()
-    })
+    waker_that(|| panic!("a waker panics {ON_PURPOSE}"))
 }
 
 /// Polls once with this waker.

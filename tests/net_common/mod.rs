@@ -1,15 +1,17 @@
-//! What the tests of sockets and timers share: runtimes with a limit, executors
-//! that are not arc's, connected sockets, and processes of their own.
+//! What the tests share: runtimes within a limit of time, counters and gates, executors that are
+//! not arc's, connected sockets, and processes of their own.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 #[cfg(unix)]
 use crate::this_program;
 use arc::io::Direction;
-use arc::net::{TcpListener, TcpStream};
+use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
+use arc::task::JoinHandle;
+use std::any::Any;
 use std::future::Future;
-use std::io::Write as _;
+use std::io::{self, Read as _, Write as _};
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,9 +98,7 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let tasks: Vec<_> = items.into_iter().map(|item| arc::spawn(task(item))).collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
+    join(tasks).await;
 }
 
 /// Lets a moment pass.
@@ -165,17 +165,50 @@ pub fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Ou
     std::pin::Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
-/// How often something happened.
-#[derive(Clone, Default)]
-pub struct Counter(Arc<AtomicUsize>);
+/// Keeps a value until the process ends: each task and each thread may have a copy of the reference.
+pub fn kept<T: Send + Sync>(value: T) -> &'static T {
+    static ALL: Mutex<Vec<&'static (dyn Any + Send + Sync)>> = Mutex::new(Vec::new());
+    let value: &'static T = Box::leak(Box::new(value));
+    // For tools that look for leaks, it is in use.
+    ALL.lock().unwrap().push(value);
+    value
+}
+
+/// Counts how often something happened. Each copy is the same counter.
+#[derive(Clone, Copy)]
+pub struct Counter(&'static AtomicUsize);
 
 impl Counter {
-    pub fn add(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+    pub fn new() -> Self {
+        Self(kept(AtomicUsize::new(0)))
+    }
+
+    pub fn add(&self) -> usize {
+        self.0.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    pub fn set(&self, count: usize) {
+        self.0.store(count, Ordering::SeqCst);
     }
 
     pub fn get(&self) -> usize {
         self.0.load(Ordering::SeqCst)
+    }
+
+    /// Blocks this thread until it has grown to `count`.
+    #[track_caller]
+    pub fn wait_for(&self, count: usize) {
+        wait_until("a count", || self.get() >= count);
+    }
+
+    /// Something that counts when it is dropped.
+    pub fn on_drop(&self) -> Dropped {
+        Dropped(*self)
+    }
+
+    /// A future that never ends, and counts when it is dropped.
+    pub fn never(&self) -> impl Future<Output = ()> + Send + use<> {
+        holds(self.on_drop())
     }
 
     /// Counts how often the future is polled.
@@ -198,10 +231,88 @@ impl Counter {
     }
 }
 
+impl Default for Counter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Counts when it is dropped.
+pub struct Dropped(Counter);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.add();
+    }
+}
+
+/// A future that never ends, and holds something until it is dropped.
+pub async fn holds<T>(_held: T) {
+    std::future::pending().await
+}
+
+/// Waits for a condition that another thread brings about.
+#[track_caller]
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    let mut rounds = 0_u32;
+    while !condition() {
+        assert!(start.elapsed() < LIMIT, "waited in vain: {what}");
+        rounds += 1;
+        if rounds < 100 {
+            thread::yield_now();
+        } else {
+            thread::sleep(micros(100));
+        }
+    }
+}
+
+/// Spawns it, and returns when it has been polled for the first time.
+pub async fn begun<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let polls = Counter::new();
+    let task = arc::spawn(polls.polls_of(future));
+    polls.reaches(1).await;
+    task
+}
+
+/// What the tasks give, one after the other.
+pub async fn join<T>(tasks: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
+    let mut outputs = Vec::new();
+    for task in tasks {
+        outputs.push(task.await.unwrap());
+    }
+    outputs
+}
+
+/// A listener on a free port, and its address.
+pub async fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    let address = listener.local_addr().expect("local address");
+    (listener, address)
+}
+
+/// From now on the drop of this connection is a reset.
+pub fn resets_when_dropped(stream: &TcpStream) {
+    socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO)).expect("set the option");
+}
+
+/// Reads without waiting.
+pub fn try_read(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    stream.try_with(Direction::Read, |mut io| io.read(buffer))
+}
+
+/// Writes without waiting.
+pub fn try_write(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    stream.try_with(Direction::Write, |mut io| io.write(bytes))
+}
+
 /// The two ends of a connection over the loopback interface.
 pub async fn pair() -> (TcpStream, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
-    connect_to(&listener).await
+    connect_to(&listen().await.0).await
 }
 
 pub async fn connect_to(listener: &TcpListener) -> (TcpStream, TcpStream) {
@@ -226,9 +337,9 @@ pub async fn fill(stream: &TcpStream) -> usize {
     let mut refusals = 0;
     // The receiving end of a loopback connection makes room for a while.
     while refusals < 5 {
-        match stream.try_with(Direction::Write, |mut io| io.write(&chunk)) {
+        match try_write(stream, &chunk) {
             Ok(bytes) => (sent, refusals) = (sent + bytes, 0),
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 refusals += 1;
                 arc::time::sleep(millis(2)).await;
             }

@@ -61,247 +61,260 @@ fn turn_until(driver: &Driver, what: impl Fn() -> bool) {
     }
 }
 
-fn is_ready(
-    driver: &Driver,
-    (source, io): (&Source, &TcpStream),
-    direction: Direction,
-    waker: &Waker,
-) -> bool {
-    let context = Context::from_waker(waker);
-    let mut waiter = Waiter { source, direction, kind: WaiterKind::Poll };
-    driver.poll_ready(io, &mut waiter, &context).is_ready()
+/// A socket that is registered, as if both directions had been tried in vain, and its peer.
+struct Registered {
+    driver: Driver,
+    source: Arc<Source>,
+    io: TcpStream,
+    peer: TcpStream,
 }
 
-/// Says that nothing can be done until an event comes.
-fn clear(source: &Source, direction: Direction) {
-    let readiness = &source.readiness[direction as usize];
-    readiness.clear(readiness.load());
-    assert!(!readiness.load().is_ready());
-}
+impl Registered {
+    fn new() -> Self {
+        let (driver, (peer, io)) = (Driver::new(1).unwrap(), pair());
+        let source = driver.register(&io).unwrap();
+        let registered = Self { driver, source, io, peer };
+        registered.clear(Direction::Read);
+        registered.clear(Direction::Write);
+        registered
+    }
 
-/// Registers, as if both directions had been tried in vain.
-fn register(driver: &Driver, io: &TcpStream) -> Arc<Source> {
-    let source = driver.register(io).unwrap();
-    clear(&source, Direction::Read);
-    clear(&source, Direction::Write);
-    source
+    /// Says that nothing can be done until an event comes.
+    fn clear(&self, direction: Direction) {
+        let readiness = &self.source.readiness[direction as usize];
+        readiness.clear(readiness.load());
+        assert!(!readiness.load().is_ready());
+    }
+
+    fn is_marked_ready(&self, direction: Direction) -> bool {
+        self.source.readiness[direction as usize].load().is_ready()
+    }
+
+    /// Polls by a waker, which is left there if it is not ready.
+    fn is_ready(&self, direction: Direction, waker: &Waker) -> bool {
+        let mut waiter = Waiter { source: &self.source, direction, kind: WaiterKind::Poll };
+        self.poll(&mut waiter, waker)
+    }
+
+    fn poll(&self, waiter: &mut Waiter<'_>, waker: &Waker) -> bool {
+        let context = Context::from_waker(waker);
+        self.driver.poll_ready(&self.io, waiter, &context).is_ready()
+    }
+
+    /// Leaves a waker that waits to read.
+    #[track_caller]
+    fn leave(&self, waker: &Waker) {
+        assert!(!self.is_ready(Direction::Read, waker));
+    }
+
+    /// A future that waits to read, and has not waited yet.
+    fn reader(&self) -> Waiter<'_> {
+        let kind = WaiterKind::Future(None);
+        Waiter { source: &self.source, direction: Direction::Read, kind }
+    }
+
+    /// Lets it wait by this waker.
+    #[track_caller]
+    fn wait(&self, waiter: &mut Waiter<'_>, waker: &Waker) {
+        assert!(!self.poll(waiter, waker));
+    }
+
+    /// How many wakers wait for a direction.
+    fn waiting(&self, direction: Direction) -> usize {
+        lock(&self.source.waiting)[direction as usize].len()
+    }
+
+    /// Has the peer write, and turns until that has woken somebody so often.
+    #[track_caller]
+    fn wakes(&self, counting: &Counting, times: usize) {
+        (&self.peer).write_all(b"x").unwrap();
+        turn_until(&self.driver, || counting.count() == times);
+    }
+
+    fn deregister(self) {
+        self.driver.deregister(&self.source, &self.io).unwrap();
+    }
 }
 
 #[test]
 fn event_wakes_who_waits_for_its_direction() {
-    let driver = Driver::new(1).unwrap();
-    let (mut left, right) = pair();
-    let source = register(&driver, &right);
+    let it = Registered::new();
     let ((readers, reads), (writers, writes)) = (counting(), counting());
-    assert!(!is_ready(&driver, (&source, &right), Direction::Write, &writes));
-    turn_until(&driver, || writers.count() == 1);
-    assert!(source.readiness[Direction::Write as usize].load().is_ready());
+    assert!(!it.is_ready(Direction::Write, &writes));
+    turn_until(&it.driver, || writers.count() == 1);
+    assert!(it.is_marked_ready(Direction::Write));
 
-    clear(&source, Direction::Write);
-    clear(&source, Direction::Read);
-    assert!(!is_ready(&driver, (&source, &right), Direction::Read, &reads));
-    left.write_all(b"x").unwrap();
-    turn_until(&driver, || readers.count() == 1);
-    assert!(source.readiness[Direction::Read as usize].load().is_ready());
+    it.clear(Direction::Write);
+    it.clear(Direction::Read);
+    it.leave(&reads);
+    it.wakes(&readers, 1);
+    assert!(it.is_marked_ready(Direction::Read));
     // Nobody is woken twice for one event.
-    turn(&driver, Duration::ZERO);
+    turn(&it.driver, Duration::ZERO);
     assert_eq!((readers.count(), writers.count()), (1, 1));
-    driver.deregister(&source, &right).unwrap();
+    it.deregister();
 }
 
 #[test]
 fn same_waker_is_kept_once_and_others_beside_it() {
-    let driver = Driver::new(1).unwrap();
-    let (mut left, right) = pair();
-    let source = register(&driver, &right);
-    let wakers: Vec<_> = (0..3).map(|_| counting()).collect();
+    let it = Registered::new();
+    let wakers = [(); 3].map(|()| counting());
     for _ in 0..10 {
-        for (_, waker) in &wakers {
-            assert!(!is_ready(&driver, (&source, &right), Direction::Read, waker));
-        }
+        wakers.iter().for_each(|(_, waker)| it.leave(waker));
     }
-    left.write_all(b"x").unwrap();
-    let all = || wakers.iter().all(|(counting, _)| counting.count() > 0);
-    turn_until(&driver, all);
+    (&it.peer).write_all(b"x").unwrap();
+    turn_until(&it.driver, || wakers.iter().all(|(counting, _)| counting.count() > 0));
     assert!(wakers.iter().all(|(counting, _)| counting.count() == 1));
-    driver.deregister(&source, &right).unwrap();
+    it.deregister();
 }
 
 #[test]
 fn list_that_was_cleared_out_still_asks_for_the_last_one() {
     // Each number of dropped waits, around every one at which the list is full.
     for given_up in 0..140 {
-        let driver = Driver::new(1).unwrap();
-        let (mut left, right) = pair();
-        let source = register(&driver, &right);
-        for _ in 0..given_up {
-            let (_, waker) = counting();
-            assert!(!is_ready(&driver, (&source, &right), Direction::Read, &waker));
-        }
+        let it = Registered::new();
+        (0..given_up).for_each(|_| it.leave(&counting().1));
         let (last, waker) = counting();
-        assert!(!is_ready(&driver, (&source, &right), Direction::Read, &waker));
-        left.write_all(b"x").unwrap();
-        turn_until(&driver, || last.count() == 1);
-        driver.deregister(&source, &right).unwrap();
+        it.leave(&waker);
+        it.wakes(&last, 1);
+        it.deregister();
     }
 }
 
-/// How many wakers wait for a direction.
-fn waiting(source: &Source, direction: Direction) -> usize {
-    lock(&source.waiting)[direction as usize].len()
+/// The futures take their wakers out, however many there were.
+#[test]
+fn waits_that_were_given_up_do_not_keep_one_that_goes_on_from_being_woken() {
+    for given_up in [1, 2, 31, 32, 33, 34, 64, 65, 66, 100, 300] {
+        let it = Registered::new();
+        (0..given_up).for_each(|_| it.wait(&mut it.reader(), &counting().1));
+        let ((last, waker), mut goes_on) = (counting(), it.reader());
+        it.wait(&mut goes_on, &waker);
+        assert_eq!(it.waiting(Direction::Read), 1);
+        it.wakes(&last, 1);
+        drop(goes_on);
+        it.deregister();
+    }
 }
 
 #[test]
 fn wakers_of_polls_that_were_given_up_do_not_pile_up() {
-    let driver = Driver::new(1).unwrap();
-    let (_left, right) = pair();
-    let source = register(&driver, &right);
+    let it = Registered::new();
     // One that comes back whenever it is woken.
     let (patient, waker) = counting();
     for _ in 0..10_000 {
-        let (_, given_up) = counting();
-        assert!(!is_ready(&driver, (&source, &right), Direction::Read, &waker));
-        assert!(!is_ready(&driver, (&source, &right), Direction::Read, &given_up));
-        assert!(waiting(&source, Direction::Read) <= POLLS_MAX);
+        it.leave(&waker);
+        it.leave(&counting().1);
+        assert!(it.waiting(Direction::Read) <= POLLS_MAX);
     }
     assert!(patient.count() > 0, "it was pushed out, and nobody asked it to come back");
-    assert_eq!(waiting(&source, Direction::Write), 0);
-    driver.deregister(&source, &right).unwrap();
+    assert_eq!(it.waiting(Direction::Write), 0);
+    it.deregister();
 }
 
 /// As many as there is room for: nobody is pushed out.
 #[test]
 fn those_who_poll_do_not_wake_each_other() {
-    let driver = Driver::new(1).unwrap();
-    let (_left, right) = pair();
-    let source = register(&driver, &right);
+    let it = Registered::new();
     let crowd: Vec<_> = (0..POLLS_MAX).map(|_| counting()).collect();
     for _ in 0..3 {
-        for (_, waker) in &crowd {
-            assert!(!is_ready(&driver, (&source, &right), Direction::Read, waker));
-        }
+        crowd.iter().for_each(|(_, waker)| it.leave(waker));
     }
     assert!(crowd.iter().all(|(counting, _)| counting.count() == 0));
-    assert_eq!(waiting(&source, Direction::Read), crowd.len());
-    driver.deregister(&source, &right).unwrap();
-}
-
-/// A future that waits to read, and has not waited yet.
-fn reader(source: &Source) -> Waiter<'_> {
-    Waiter { source, direction: Direction::Read, kind: WaiterKind::Future(None) }
-}
-
-/// Polls it.
-fn wait(driver: &Driver, io: &TcpStream, waiter: &mut Waiter<'_>, waker: &Waker) {
-    let context = Context::from_waker(waker);
-    assert!(driver.poll_ready(io, waiter, &context).is_pending());
+    assert_eq!(it.waiting(Direction::Read), crowd.len());
+    it.deregister();
 }
 
 #[test]
 fn a_future_that_is_dropped_takes_its_waker_out() {
-    let driver = Driver::new(1).unwrap();
-    let (mut left, right) = pair();
-    let source = register(&driver, &right);
-    let (first, waker_1) = counting();
-    let (second, waker_2) = counting();
-    let mut stays = reader(&source);
-    let mut goes = reader(&source);
-    wait(&driver, &right, &mut stays, &waker_1);
-    wait(&driver, &right, &mut goes, &waker_2);
-    assert_eq!(waiting(&source, Direction::Read), 2);
+    let it = Registered::new();
+    let ((first, waker_1), (second, waker_2)) = (counting(), counting());
+    let (mut stays, mut goes) = (it.reader(), it.reader());
+    it.wait(&mut stays, &waker_1);
+    it.wait(&mut goes, &waker_2);
+    assert_eq!(it.waiting(Direction::Read), 2);
     drop(goes);
-    assert_eq!(waiting(&source, Direction::Read), 1);
+    assert_eq!(it.waiting(Direction::Read), 1);
     assert_eq!(Arc::strong_count(&second), 2, "the waker was dropped, but for the test's own");
-    left.write_all(b"x").unwrap();
-    turn_until(&driver, || first.count() == 1);
+    it.wakes(&first, 1);
     assert_eq!(second.count(), 0);
-    driver.deregister(&source, &right).unwrap();
+    drop(stays);
+    it.deregister();
 }
 
 /// A future that is polled again, perhaps by another task, has one waker: the last one.
 #[test]
 fn a_future_has_one_waker() {
-    let driver = Driver::new(1).unwrap();
-    let (mut left, right) = pair();
-    let source = register(&driver, &right);
-    let (former, waker_1) = counting();
-    let (last, waker_2) = counting();
-    let mut waiter = reader(&source);
+    let it = Registered::new();
+    let ((former, waker_1), (last, waker_2)) = (counting(), counting());
+    let mut waiter = it.reader();
     for _ in 0..100 {
-        wait(&driver, &right, &mut waiter, &waker_1);
-        wait(&driver, &right, &mut waiter, &waker_2);
-        assert_eq!(waiting(&source, Direction::Read), 1);
+        it.wait(&mut waiter, &waker_1);
+        it.wait(&mut waiter, &waker_2);
+        assert_eq!(it.waiting(Direction::Read), 1);
     }
-    left.write_all(b"x").unwrap();
-    turn_until(&driver, || last.count() == 1);
+    it.wakes(&last, 1);
     assert_eq!(former.count(), 0);
-    driver.deregister(&source, &right).unwrap();
+    drop(waiter);
+    it.deregister();
 }
 
 /// After an event only the others are there.
 #[test]
 fn a_future_that_an_event_has_woken_takes_out_nobody_elses_waker() {
-    let driver = Driver::new(1).unwrap();
-    let (mut left, right) = pair();
-    let source = register(&driver, &right);
-    let (first, waker_1) = counting();
-    let (second, waker_2) = counting();
-    let mut old = reader(&source);
-    wait(&driver, &right, &mut old, &waker_1);
-    left.write_all(b"x").unwrap();
-    turn_until(&driver, || first.count() == 1);
-    clear(&source, Direction::Read);
+    let it = Registered::new();
+    let ((first, waker_1), (second, waker_2)) = (counting(), counting());
+    let (mut old, mut new) = (it.reader(), it.reader());
+    it.wait(&mut old, &waker_1);
+    it.wakes(&first, 1);
+    it.clear(Direction::Read);
 
-    let mut new = reader(&source);
-    wait(&driver, &right, &mut new, &waker_2);
+    it.wait(&mut new, &waker_2);
     drop(old);
-    assert_eq!(waiting(&source, Direction::Read), 1);
-    left.write_all(b"x").unwrap();
-    turn_until(&driver, || second.count() == 1);
-    driver.deregister(&source, &right).unwrap();
+    assert_eq!(it.waiting(Direction::Read), 1);
+    it.wakes(&second, 1);
+    drop(new);
+    it.deregister();
 }
 
 /// What the kernel still had under way when a source has gone is no harm to the next one: it is
 /// tried in vain, and waits on.
 #[test]
 fn event_of_the_last_tenant_is_one_attempt_in_vain_for_the_next_one() {
-    let driver = Driver::new(1).unwrap();
-    let (first_peer, first) = pair();
-    let (mut second_peer, second) = pair();
-    let old = register(&driver, &first);
-    let old_key = old.key;
-    driver.deregister(&old, &first).unwrap();
-    let new = register(&driver, &second);
-    assert_eq!(new.key, old_key, "the same place");
-    driver.kernel.add(&first, old_key).unwrap();
-    driver.kernel.ask_again(&first, polling::Event::all(old_key)).unwrap();
+    let mut it = Registered::new();
+    let old_key = it.source.key;
+    it.driver.deregister(&it.source, &it.io).unwrap();
+    let ((next_peer, next), first) = (pair(), it.io);
+    it.source = it.driver.register(&next).unwrap();
+    let first_peer = std::mem::replace(&mut it.peer, next_peer);
+    it.io = next;
+    it.clear(Direction::Read);
+    assert_eq!(it.source.key, old_key, "the same place");
+    it.driver.kernel.add(&first, old_key).unwrap();
+    it.driver.kernel.ask_again(&first, polling::Event::all(old_key)).unwrap();
     (&first_peer).write_all(b"x").unwrap();
     let (counting, waker) = counting();
-    assert!(!is_ready(&driver, (&new, &second), Direction::Read, &waker));
-    turn_until(&driver, || counting.count() == 1);
-    driver.kernel.delete(&first).unwrap();
+    it.leave(&waker);
+    turn_until(&it.driver, || counting.count() == 1);
+    it.driver.kernel.delete(&first).unwrap();
 
     // Its own event is not lost by that.
-    clear(&new, Direction::Read);
-    assert!(!is_ready(&driver, (&new, &second), Direction::Read, &waker));
-    second_peer.write_all(b"y").unwrap();
-    turn_until(&driver, || counting.count() == 2);
-    driver.deregister(&new, &second).unwrap();
+    it.clear(Direction::Read);
+    it.leave(&waker);
+    it.wakes(&counting, 2);
+    it.deregister();
 }
 
 /// Where interests are asked for again: who comes back would else wait for nothing.
 #[test]
 fn a_refused_interest_is_refused_each_time() {
-    let driver = Driver::new(1).unwrap();
-    let (_left, right) = pair();
-    let source = register(&driver, &right);
-    driver.kernel.delete(&right).unwrap();
+    let it = Registered::new();
+    it.driver.kernel.delete(&it.io).unwrap();
     let (_counting, waker) = counting();
-    let polls = [(); 3].map(|()| is_ready(&driver, (&source, &right), Direction::Read, &waker));
+    let polls = [(); 3].map(|()| it.is_ready(Direction::Read, &waker));
     let asks = cfg!(any(not(target_os = "linux"), arc_oneshot, arc_portable));
     assert_eq!(polls, [asks; 3]);
     // Nobody knows it, which Windows takes for done.
-    assert!(driver.deregister(&source, &right).is_err() || cfg!(windows));
+    assert!(it.driver.deregister(&it.source, &it.io).is_err() || cfg!(windows));
 }
 
 /// As many sources as there are at once, and not as there ever were.
@@ -340,38 +353,35 @@ fn failed_registration_leaves_nothing_behind() {
 
 #[test]
 fn closed_reactor_wakes_everybody_and_takes_nobody_in() {
-    let driver = Driver::new(1).unwrap();
-    let (mut left, right) = pair();
-    let source = register(&driver, &right);
+    let it = Registered::new();
     let ((readers, reads), (writers, writes)) = (counting(), counting());
-    assert!(!is_ready(&driver, (&source, &right), Direction::Read, &reads));
-    assert!(!is_ready(&driver, (&source, &right), Direction::Write, &writes));
-    let given_up: Vec<_> = (0..20).map(|_| counting()).collect();
-    for (_, waker) in &given_up {
-        assert!(!is_ready(&driver, (&source, &right), Direction::Read, waker));
-    }
-    assert!(!is_ready(&driver, (&source, &right), Direction::Read, &reads));
+    it.leave(&reads);
+    assert!(!it.is_ready(Direction::Write, &writes));
+    let given_up = [(); 20].map(|()| counting());
+    given_up.iter().for_each(|(_, waker)| it.leave(waker));
+    it.leave(&reads);
     let woken = readers.count();
     let mut wakers = Vec::new();
-    driver.close(&mut wakers);
+    it.driver.close(&mut wakers);
     wakers.into_iter().for_each(Waker::wake);
     // The socket lives on, and holds no waker any more, which might hold the socket.
     assert!(given_up.iter().all(|(counting, _)| Arc::strong_count(counting) == 2));
     assert_eq!((readers.count(), writers.count()), (woken + 1, 1));
     for direction in [Direction::Read, Direction::Write] {
-        assert!(source.readiness[direction as usize].load().is_gone());
+        let readiness = &it.source.readiness[direction as usize];
+        assert!(readiness.load().is_gone());
         // Cleared or not: whoever comes now is told at once.
-        source.readiness[direction as usize].clear(source.readiness[direction as usize].load());
-        assert!(is_ready(&driver, (&source, &right), direction, &reads));
+        readiness.clear(readiness.load());
+        assert!(it.is_ready(direction, &reads));
     }
     let (_other, another) = pair();
-    let error = driver.register(&another).err().unwrap();
+    let error = it.driver.register(&another).err().unwrap();
     assert!(error.to_string().contains("has ended"), "{error}");
     // The socket itself goes on, and can be taken out.
-    driver.deregister(&source, &right).unwrap();
-    left.write_all(b"x").unwrap();
+    it.driver.deregister(&it.source, &it.io).unwrap();
+    (&it.peer).write_all(b"x").unwrap();
     let mut byte = [0];
-    while (&right).read(&mut byte).is_err() {}
+    while (&it.io).read(&mut byte).is_err() {}
     assert_eq!(&byte, b"x");
 }
 
@@ -405,19 +415,23 @@ fn wakers_are_dropped_outside_the_locks() {
     let shared = Arc::new((Driver::new(1).unwrap(), Mutex::new(None)));
     let driver = &shared.0;
     let (mut left, right) = pair();
-    let source = register(driver, &right);
+    let source = driver.register(&right).unwrap();
     *shared.1.lock().unwrap() = Some(source.clone());
-    let reenters = || Waker::from(Arc::new(Reenters(shared.clone())));
+    let readiness = &source.readiness[Direction::Read as usize];
+    let poll = || {
+        let waker = Waker::from(Arc::new(Reenters(shared.clone())));
+        let (direction, kind) = (Direction::Read, WaiterKind::Poll);
+        let mut waiter = Waiter { source: &source, direction, kind };
+        driver.poll_ready(&right, &mut waiter, &Context::from_waker(&waker)).is_ready()
+    };
+    readiness.clear(readiness.load());
     // So many that the list is cleared out several times.
-    for _ in 0..200 {
-        assert!(!is_ready(driver, (&source, &right), Direction::Read, &reenters()));
-    }
+    (0..200).for_each(|_| assert!(!poll()));
     left.write_all(b"x").unwrap();
-    turn_until(driver, || source.readiness[Direction::Read as usize].load().is_ready());
-    assert!(is_ready(driver, (&source, &right), Direction::Read, &reenters()));
-    clear(&source, Direction::Read);
-    assert!(!is_ready(driver, (&source, &right), Direction::Read, &reenters()));
+    turn_until(driver, || readiness.load().is_ready());
+    assert!(poll());
+    readiness.clear(readiness.load());
+    assert!(!poll());
     driver.deregister(&source, &right).unwrap();
     shared.1.lock().unwrap().take();
-    drop(source);
 }

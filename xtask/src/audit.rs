@@ -1,5 +1,5 @@
-//! `cargo xtask audit` and `loc`: the one count of lines and its air, `unsafe` in arc and in all
-//! that it is built from, the words and lines around it, and whether `audit.toml` allows them.
+//! `cargo xtask audit`: the one count of lines and its air, `unsafe` in arc and in all that it is
+//! built from, and whether `audit.toml` allows them. (`.ci/house` counts what stands around it.)
 //!
 //! The one count is everything of its own that `cargo build -p arc-runtime` compiles, on whatever
 //! platform. cargo says which packages that are, so that code is counted wherever it is moved.
@@ -10,18 +10,16 @@ use anyhow::Result;
 
 use crate::limits::{self, Bound, Budget, Limits, Numbers};
 use crate::rust::{Count, Rust, SHORTEST_WITH_AIR, WIDE};
-use crate::source::{self, Source, rust_files};
+use crate::source::{Source, rust_files};
 use crate::table::{Table, number, percent};
-use crate::tree::{self, ALL_TARGETS, PEERS, Package, TARGET};
+use crate::tree::{self, PEERS, Package, TARGET};
 use crate::workspace_root;
 
 /// Everything that is counted.
 pub struct Audit {
     pub own: Own,
-    /// The words of all pages, and the lines of all Rust files that are not below `src/`.
-    house: [usize; 2],
-    /// The folders of all libraries, with the places of `unsafe` in each.
-    pub libraries: Vec<(String, Vec<String>)>,
+    /// The folders of all libraries, and how often each has the word `unsafe`.
+    libraries: Numbers,
     pub arc: Vec<Crate>,
     pub tokio: Vec<Crate>,
 }
@@ -46,24 +44,17 @@ pub fn run() -> Result<()> {
     let root = workspace_root();
     let limits = Limits::read(&root)?;
     let audit = Audit::collect(&root)?;
-    let mut budgets = audit.budgets(&limits);
-    budgets.extend(audit.house_budgets(&limits));
-    println!("{}\n{}", crates_table("arc", &audit.arc), budgets_table(&budgets));
+    let budgets = audit.budgets(&limits);
+    println!("{}", budgets_table(&budgets));
     let mut complaints: Vec<_> = budgets.iter().filter_map(Budget::complaint).collect();
     complaints.extend(changes(&audit.arc, &limits.crates));
     limits::settle("audit", &complaints)
 }
 
-/// Runs `cargo xtask loc`: the files of the one count.
-pub fn loc() -> Result<()> {
-    print!("{}", Own::collect(&workspace_root())?.table());
-    Ok(())
-}
-
 impl Own {
     fn collect(root: &Path) -> Result<Self> {
         let mut own = Own::default();
-        let tree = tree::tree(&root.join("Cargo.toml"), "arc-runtime", ALL_TARGETS)?;
+        let tree = tree::tree(&root.join("Cargo.toml"), "arc-runtime", "all")?;
         for package in tree.iter().filter(|it| it.source.is_none()) {
             own.folders.push(package.folder_of_sources(root));
         }
@@ -124,23 +115,15 @@ impl Own {
 impl Audit {
     /// Reads and counts everything.
     pub fn collect(root: &Path) -> Result<Self> {
-        let mut house = Vec::new();
-        for name in source::names(root)? {
-            if name.ends_with(".md") || name.ends_with(".rs") {
-                house.push(source::read(root, &name)?);
-            }
-        }
         let manifest = root.join("Cargo.toml");
-        let mut libraries = Vec::new();
+        let mut libraries = Numbers::new();
         for package in tree::packages(&manifest)?.iter().filter(|it| it.is_published()) {
             let folder = package.folder_of_sources(root);
             let files = rust_files(root, &folder)?;
-            libraries.push((folder, files.iter().flat_map(places).collect()));
+            libraries.insert(folder, files.iter().map(unsafes).sum());
         }
-        libraries.sort();
         Ok(Audit {
             own: Own::collect(root)?,
-            house: words_and_lines(&house),
             libraries,
             arc: crates(tree::tree(&manifest, "arc-runtime", TARGET)?)?,
             tokio: crates(tree::tree(&root.join(PEERS), "arc-peers", TARGET)?)?,
@@ -150,47 +133,22 @@ impl Audit {
     /// What is counted of the runtime and of all that it is built from.
     pub fn budgets(&self, limits: &Limits) -> Vec<Budget> {
         let mut budgets = Vec::from(self.own.budgets(limits));
-        for (folder, places) in &self.libraries {
+        for (folder, &unsafes) in &self.libraries {
             let most = limits.unsafes.get(folder).copied().unwrap_or(0);
-            if most + places.len() > 0 {
+            if most + unsafes > 0 {
                 let what = format!("unsafe in {folder}");
-                budgets.push(Budget::new(&what, Bound::Ratchet, most, places.len()));
+                budgets.push(Budget::new(&what, Bound::Ratchet, most, unsafes));
             }
         }
         let most = limits.tree["crates"];
         budgets.push(Budget::new("crates in the tree", Bound::AtMost, most, self.arc.len()));
         budgets
     }
-
-    /// What is counted of all that stands around the runtime.
-    pub fn house_budgets(&self, limits: &Limits) -> [Budget; 2] {
-        let [words, lines] = self.house;
-        let most = ["words", "rust_lines"].map(|it| limits.house[it]);
-        [
-            Budget::new("words of all pages", Bound::Ratchet, most[0], words),
-            Budget::new("lines of Rust outside src", Bound::Ratchet, most[1], lines),
-        ]
-    }
 }
 
-/// As `wc` counts them: the words of pages, and the lines of Rust files that are not below `src/`.
-fn words_and_lines(files: &[Source]) -> [usize; 2] {
-    let mut counts = [0, 0];
-    for file in files {
-        if file.name.ends_with(".md") {
-            counts[0] += file.text.split_ascii_whitespace().count();
-        } else if !file.name.starts_with("src/") {
-            counts[1] += file.text.lines().count();
-        }
-    }
-    counts
-}
-
-/// The places of the word `unsafe` in a file.
-fn places(file: &Source) -> Vec<String> {
-    let words = Rust::of(&file.text).words;
-    let unsafes = words.iter().filter(|it| it.text == "unsafe");
-    unsafes.map(|it| format!("{}:{}", file.name, it.line)).collect()
+/// How often a file has the word `unsafe`.
+fn unsafes(file: &Source) -> usize {
+    Rust::of(&file.text).words.iter().filter(|it| it.text == "unsafe").count()
 }
 
 /// Counts the word in all Rust files of each crate's `src/`: also in what is for other platforms
@@ -199,7 +157,7 @@ fn crates(packages: Vec<Package>) -> Result<Vec<Crate>> {
     let mut crates = Vec::new();
     // The peers' own manifest is only there to be resolved.
     for package in packages.into_iter().filter(|it| it.name != "arc-peers") {
-        let unsafes = rust_files(package.folder(), "src")?.iter().flat_map(places).count();
+        let unsafes = rust_files(package.folder(), "src")?.iter().map(unsafes).sum();
         crates.push(Crate { name: package.name, version: package.version, unsafes });
     }
     Ok(crates)
@@ -210,9 +168,11 @@ pub fn crates_table(title: &str, crates: &[Crate]) -> Table {
     for each in crates {
         // A version of arc's own would make the report stale at every release.
         let version = if each.name.starts_with("arc-") { "" } else { &each.version };
-        table.row(format!("{} {version}", each.name).trim(), &[each.unsafes]);
+        let name = format!("{} {version}", each.name).trim().to_owned();
+        table.cells(vec![name, number(each.unsafes)]);
     }
-    table.row("together", &[crates.iter().map(|it| it.unsafes).sum()]);
+    let sum = crates.iter().map(|it| it.unsafes).sum();
+    table.cells(vec!["together".to_owned(), number(sum)]);
     table
 }
 
@@ -224,26 +184,18 @@ pub fn budgets_table(budgets: &[Budget]) -> Table {
     table
 }
 
-/// The complaints about crates that are new or have more `unsafe` than audit.toml knows, so that a
-/// change is told with the crate's name. What is less is printed.
+/// The complaints about crates that audit.toml does not know as they are: what is new must be read.
 fn changes(crates: &[Crate], known: &Numbers) -> Vec<String> {
+    let counted: Numbers = crates.iter().map(|it| (it.name.clone(), it.unsafes)).collect();
     let mut complaints = Vec::new();
-    for Crate { name, unsafes, .. } in crates {
-        let line = format!("write `{name} = {unsafes}` into audit.toml");
-        match known.get(name) {
-            None => {
-                complaints.push(format!("crate {name} is new in the tree: read it, and {line}"))
-            }
-            Some(allowed) if unsafes > allowed => {
-                complaints
-                    .push(format!("crate {name} has more unsafe: read what is new, and {line}"));
-            }
-            Some(allowed) if unsafes < allowed => println!("note: {line}, so that it stays so"),
-            Some(_) => {}
+    for (name, unsafes) in &counted {
+        if known.get(name) != Some(unsafes) {
+            let line = format!("`{name} = {unsafes}` into [crates] of audit.toml");
+            complaints.push(format!("crate {name} is new, or changed: read it, and write {line}"));
         }
     }
-    for name in known.keys().filter(|name| !crates.iter().any(|it| it.name == **name)) {
-        println!("note: crate {name} is not in the tree: drop it from audit.toml");
+    for name in known.keys().filter(|name| !counted.contains_key(*name)) {
+        complaints.push(format!("crate {name} is not in the tree: drop it from audit.toml"));
     }
     complaints
 }
@@ -269,10 +221,6 @@ fn long() {
     g();
 }
 ";
-
-    fn source(name: &str, text: &str) -> Source {
-        Source { name: name.to_owned(), text: text.to_owned() }
-    }
 
     fn own(text: &str) -> Own {
         let files = vec![("src/a.rs".to_owned(), Rust::of(text).count())];
@@ -303,11 +251,9 @@ fn long() {
             unsafes,
         });
         let folders = ["src", "crates/b/src"].map(str::to_owned);
-        let has_one = places(&source("a.rs", "unsafe fn f() {}"));
         let audit = Audit {
             own: own(TEXT),
-            house: [6, 6],
-            libraries: folders.map(|it| (it, has_one.clone())).into(),
+            libraries: folders.map(|it| (it, 1)).into(),
             arc: crates.into(),
             tokio: Vec::new(),
         };
@@ -315,25 +261,9 @@ fn long() {
             audit.budgets(&limits()).iter().filter_map(Budget::complaint).collect::<Vec<_>>();
         assert_eq!(complaints[0], "unsafe in crates/b/src: 1, and audit.toml allows 0");
         assert_eq!(complaints[1..], ["crates in the tree: 3, and audit.toml allows 2"]);
-        assert_eq!(broken(&audit.house_budgets(&limits())), "words lines ");
 
         let told = changes(&audit.arc, &limits().crates);
-        assert!(told[0].starts_with("crate a has more unsafe") && told[0].contains("`a = 2`"));
-        assert!(told[1].starts_with("crate new is new in the tree") && told.len() == 2);
-    }
-
-    #[test]
-    fn pages_have_words_and_the_rest_has_lines() {
-        let files =
-            [("docs/A.md", "# A page\nof words\n"), ("tests/a.rs", "\n\n"), ("src/a.rs", "\n")];
-        assert_eq!(words_and_lines(&files.map(|it| source(it.0, it.1))), [5, 2]);
-    }
-
-    #[test]
-    fn own_is_what_a_build_compiles() {
-        let own = Own::collect(&workspace_root()).unwrap();
-        assert_eq!(own.folders, ["src", "crates/macros/src"]);
-        let has = |name: &str| own.files.iter().any(|it| it.0 == name);
-        assert!(has("src/lib.rs") && has("crates/macros/src/lib.rs"));
+        assert!(told[0].contains("`a = 2`") && told[1].contains("`b = 0`"), "{told:?}");
+        assert!(told[2].contains("`new = 0`") && told[3].contains("c is not"), "{told:?}");
     }
 }

@@ -40,10 +40,8 @@ enum Task {
     Ci(ci::Arguments),
     /// Check the style, as far as it can be read off the source (some seconds)
     Tidy(tidy::Arguments),
-    /// Count lines, words and `unsafe`, and check the limits of audit.toml (10 s)
+    /// Count lines and `unsafe`, and check the limits of audit.toml (10 s)
     Audit,
-    /// Count lines and air by file (some seconds)
-    Loc,
     /// Write LOC_REPORT.md, from the same counts (10 s)
     Report(report::Arguments),
     /// Models, sanitizers, platforms, faults, a soak (an hour): `trust --help`
@@ -54,7 +52,7 @@ enum Task {
     Ratios(Arguments),
     /// Check the stages and exercises of inside/ (minutes, with `--quick` one): `inside --help`
     Inside(Arguments),
-    /// Fill the code into the book, and check its pages (some seconds): `book --help`
+    /// Fill the code into the book, and check all pages (some seconds)
     Book(Arguments),
 }
 
@@ -82,7 +80,6 @@ impl Task {
             Task::Ci(arguments) => ci::run(&arguments),
             Task::Tidy(arguments) => tidy::run(&arguments),
             Task::Audit => audit::run(),
-            Task::Loc => audit::loc(),
             Task::Report(arguments) => report::run(&arguments),
             Task::Trust(arguments) => script("lab/trust/run", arguments),
             Task::Ratios(arguments) => script("lab/measure/ratios", arguments),

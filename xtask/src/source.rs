@@ -52,19 +52,3 @@ pub fn name(root: &Path, path: &Path) -> String {
     let relative = path.strip_prefix(root).unwrap_or(path);
     relative.to_string_lossy().replace('\\', "/")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_git_ignores_is_no_file() {
-        let root = crate::workspace_root();
-        let names = names(&root).unwrap();
-        assert!(names.is_sorted());
-        assert!(names.iter().any(|it| it == "xtask/src/source.rs"));
-        assert!(!names.iter().any(|it| it.starts_with("target/")));
-        let own = rust_files(&root, "xtask/src").unwrap();
-        assert!(own.iter().all(|it| names.contains(&it.name)) && own.len() > 3);
-    }
-}

@@ -12,14 +12,7 @@ impl Table {
         Table(vec![head.iter().map(|it| (*it).to_owned()).collect()])
     }
 
-    /// Adds a row; numbers are written as [`number`] does.
-    pub fn row(&mut self, name: &str, numbers: &[usize]) {
-        let mut cells = vec![name.to_owned()];
-        cells.extend(numbers.iter().copied().map(number));
-        self.cells(cells);
-    }
-
-    /// Adds a row of cells that are written already.
+    /// Adds a row.
     pub fn cells(&mut self, cells: Vec<String>) {
         self.0.push(cells);
     }
@@ -66,25 +59,5 @@ impl fmt::Display for Table {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_aligned_and_numbers_have_commas() {
-        let mut table = Table::new(&["file", "lines"]);
-        table.row("a.rs", &[7]);
-        table.row("longer.rs", &[1_012_005]);
-        let expected = "\
-| file      |     lines |
-|-----------|----------:|
-| a.rs      |         7 |
-| longer.rs | 1,012,005 |
-";
-        assert_eq!(table.to_string(), expected);
-        assert_eq!((percent(1, 3), percent(0, 0)), ("33.3".to_owned(), "-".to_owned()));
     }
 }

@@ -14,9 +14,6 @@ use crate::{cargo, source};
 /// The platform whose tree is counted, wherever the command runs, so that the counts are the same.
 pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Every platform at once.
-pub const ALL_TARGETS: &str = "all";
-
 /// The manifest that pins what arc is compared with.
 pub const PEERS: &str = "xtask/peers/Cargo.toml";
 
@@ -82,21 +79,4 @@ fn ask(arguments: &[&str], manifest: &Path) -> Result<String> {
     let line = arguments.join(" ");
     ensure!(output.status.success(), "cargo {line}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workspace_root;
-
-    #[test]
-    fn the_tree_leaves_out_what_only_tests_need() {
-        let manifest = workspace_root().join("Cargo.toml");
-        let crates = tree(&manifest, "arc-runtime", TARGET).unwrap();
-        let has = |name: &str| crates.iter().any(|each| each.name == name);
-        assert!(has("arc-runtime") && has("arc-macros") && has("async-task"));
-        assert!(!has("hyper") && !has("loom") && !has("clap"));
-        let own = crates.iter().filter(|it| it.is_published());
-        assert!(own.count() >= 2);
-    }
 }

@@ -88,7 +88,8 @@
 //! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
 //! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
 //! | `process` | `arc::process` |
-//! | `full` | all of the above: everything that tokio's `full` has |
+//! | `full` | all of the above: everything that tokio's `full` has, but for `ucred` |
+//! | `ucred` | `UnixStream::peer_cred` and its `UCred`, by the crate nix |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
 //! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
 //! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
@@ -221,11 +222,10 @@ pub use arc_util::signal;
 /// Locks, channels and events for tasks.
 ///
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
-/// [`Notify`](sync::Notify) and [`Semaphore`](sync::Semaphore) are arc's own. All but `Notify` take
-/// part in the budget that keeps a busy task from starving the others; tokio's `Notify` does not
-/// either. With the feature `sync` there are `broadcast`, which takes part as well and is tokio's
-/// inside, and `Mutex`, `RwLock`, `Barrier`, `OnceCell` and `SetOnce`, which are tokio's own: they
-/// need no tokio runtime, and start no thread. In a loop over a lock that nobody else holds, await
+/// [`broadcast`](sync::broadcast) and [`Semaphore`](sync::Semaphore) stand around tokio's, and take
+/// part in the budget that keeps a busy task from starving the others. `Mutex`, `RwLock`,
+/// `Barrier`, [`Notify`](sync::Notify), `OnceCell` and `SetOnce` are tokio's own: they need no
+/// runtime of tokio's, and start no thread. In a loop over a lock that nobody else holds, await
 /// [`cooperative(mutex.lock())`](task::coop::cooperative). `mpmc`, a channel with several
 /// receivers, which tokio does not have, is the crate async-channel, with the feature `mpmc`.
 pub mod sync {

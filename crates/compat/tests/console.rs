@@ -1,6 +1,6 @@
 //! What tokio-console is told of a task: its span, its polls, who wakes it, and its end.
 
-use arc::runtime::Builder;
+use arc::runtime::{Builder, Handle};
 use arc::task::{spawn_blocking, spawn_named, yield_now};
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
@@ -35,6 +35,10 @@ impl<S: Subscriber> Layer<S> for Log {
         let mut fields = Fields::default();
         attributes.record(&mut fields);
         assert_eq!(attributes.metadata().name(), "runtime.spawn");
+        // A subscriber may call the runtime: none of its locks is held.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.tasks();
+        }
         self.add("spawned", id, &fields.0);
     }
 

@@ -21,9 +21,12 @@ mod everywhere;
 mod floods;
 mod grpc;
 mod hint;
+mod http1;
 mod http2;
 mod in_tokio;
 mod limits;
+#[cfg(target_os = "linux")]
+mod page;
 mod server;
 mod tls;
 mod tokio_streams;

@@ -28,10 +28,10 @@
 //! A wrong option causes one error message, at the token to change. It takes the place of the body.
 //! Without the function, a second message ("main function not found") would draw attention away
 //! from the first.
-
-use proc_macro::TokenStream;
+#![forbid(unsafe_code)]
 
 mod expand;
+use proc_macro::TokenStream;
 
 /// Runs an `async fn main` on an arc runtime.
 ///

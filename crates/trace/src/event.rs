@@ -258,23 +258,57 @@ impl Event {
         }
     }
 
-    /// Whether it has the time of the event before it.
+    /// What time it gets.
     #[inline(always)]
-    pub(crate) fn has_no_time(self) -> bool {
-        matches!(
-            self,
+    pub(crate) fn time(self) -> Time {
+        match self {
             Self::Ready { .. }
-                | Self::WaitsForIo { .. }
-                | Self::WaitsForTime { .. }
-                | Self::WaitsForTask { .. }
-                | Self::WaitsFor { .. }
-                | Self::Holds { .. }
-                | Self::Releases { .. }
-                | Self::Sends { .. }
-                | Self::Receives { .. }
-                | Self::Chooses { .. }
-                | Self::Marked
-                | Self::OutOfBudget
-        )
+            | Self::WaitsForIo { .. }
+            | Self::WaitsForTime { .. }
+            | Self::WaitsForTask { .. }
+            | Self::WaitsFor { .. }
+            | Self::Holds { .. }
+            | Self::Releases { .. }
+            | Self::Sends { .. }
+            | Self::Receives { .. }
+            | Self::Chooses { .. }
+            | Self::Marked
+            | Self::OutOfBudget => Time::Before,
+            Self::Step { number, .. } if number.is_multiple_of(2) => Time::BeginOfPoll,
+            Self::Step { .. } => Time::Wake,
+            _ => Time::Now,
+        }
     }
+
+    /// What it is for those after it that may get the same time.
+    #[inline(always)]
+    pub(crate) fn last(self) -> Last {
+        match self {
+            Self::Polled { .. } => Last::Polled,
+            Self::KernelTold => Last::KernelTold,
+            _ => Last::Other,
+        }
+    }
+}
+
+/// What time an event gets. To read the clock is most of what an event costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Time {
+    /// That of the event before it.
+    Before,
+    /// The clock is read.
+    Now,
+    /// The clock is read, unless the thread has just ended another poll.
+    BeginOfPoll,
+    /// The clock is read, unless the thread wakes one task after the other because of what the
+    /// kernel has told.
+    Wake,
+}
+
+/// For which event a thread has read the clock last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Last {
+    Polled,
+    KernelTold,
+    Other,
 }

@@ -197,24 +197,11 @@ impl<'a> Page<'a> {
 
     /// How many tasks are in queues, each time that it changes.
     fn queue(&self, data: &mut String) {
-        let mut changes: Vec<(u64, i64)> = Vec::new();
-        for poll in &self.timeline.polls {
-            if let Some(queued) = poll.queued {
-                changes.push((self.since_begin(queued.at), 1));
-                changes.push((self.since_begin(poll.begin), -1));
-            }
-        }
-        for task in self.timeline.tasks.values() {
-            let Some(queued) = task.queued else { continue };
-            changes.push((self.since_begin(queued.at), 1));
-            changes.extend(task.dropped.map(|at| (self.since_begin(at), -1)));
-        }
-        changes.sort_unstable();
-
         let mut length = 0;
         let mut before = 0;
-        let points = changes.into_iter().map(|(at, change)| {
+        let points = self.timeline.queue_changes().into_iter().map(|(at, change)| {
             length += change;
+            let at = self.since_begin(at);
             let since = at - std::mem::replace(&mut before, at);
             format!("{since},{length}")
         });

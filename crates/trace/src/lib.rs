@@ -49,6 +49,8 @@
 //!
 //! `waits` is made for programs in production: what it costs is in docs/TIMELINE.md of arc.
 
+#![forbid(unsafe_code)]
+
 mod blame;
 mod cycle;
 mod environment;

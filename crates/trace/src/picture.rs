@@ -198,18 +198,10 @@ impl Picture<'_> {
     /// How many tasks wait in queues: the most of each pixel.
     fn queues(&mut self, y: f64) -> Result {
         self.label(y, "tasks in queues")?;
-        let mut changes: Vec<(u64, i64)> = Vec::new();
-        for poll in &self.timeline.polls {
-            if let Some(queued) = poll.queued {
-                changes.extend([(queued.at, 1), (poll.begin, -1)]);
-            }
-        }
-        changes.sort_unstable();
-
         let mut length = 0_i64;
         let mut most = vec![0_i64; WIDTH as usize + 1];
         let mut filled = 0;
-        for (at, change) in changes {
+        for (at, change) in self.timeline.queue_changes() {
             let pixel = self.x(at) as usize;
             if pixel > filled {
                 most[filled + 1..=pixel].fill(length);

@@ -2,8 +2,8 @@
 //! not wait for each other. A ring has a limit. When it is full, the oldest record is left out,
 //! and counted.
 
-use crate::event::{Event, Record};
-use crate::resource::{self, ResourceInfo};
+use crate::event::{Event, Last, Record, Time};
+use crate::resource::{self, ResourceInfo, lock};
 use crate::ring::Ring;
 use crate::waiting::Waiting;
 use std::cell::{Cell, RefCell};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How many records a thread keeps, unless [`Options`] says otherwise: 3 MB.
@@ -154,6 +154,8 @@ struct Mine {
     shelf: RefCell<Option<Arc<Shelf>>>,
     /// The time of the last record.
     last: Cell<u64>,
+    /// For which event that was read from the clock. Other: the program has run since.
+    last_read: Cell<Last>,
     /// Set while the thread has a recording of its own.
     apart: RefCell<Option<Apart>>,
     clock: Cell<fn() -> u64>,
@@ -181,6 +183,7 @@ thread_local! {
             state: Cell::new(0),
             shelf: RefCell::new(None),
             last: Cell::new(0),
+            last_read: Cell::new(Last::Other),
             apart: RefCell::new(None),
             clock: Cell::new(system_clock),
             worker: Cell::new(None),
@@ -188,11 +191,6 @@ thread_local! {
             closed: Cell::new(None),
         }
     };
-}
-
-/// Locks a mutex. Nothing foreign runs under these locks, so what they guard is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether what happens is recorded. None: nobody has said so yet.
@@ -259,15 +257,23 @@ fn system_clock() -> u64 {
 }
 
 impl Mine {
-    /// Keeps an event, as two words. `is_timed`: the clock is read for it.
-    fn keep(&self, words: [u64; 2], is_timed: bool) {
+    /// Keeps an event, as two words.
+    fn keep(&self, words: [u64; 2], time: Time, last: Last) {
         let state = STATE.load(Ordering::Relaxed);
         if self.state.get() != state {
             self.follow(state);
         }
         if let Some(shelf) = &*self.shelf.borrow() {
-            if is_timed {
+            let is_read = match time {
+                Time::Before => false,
+                Time::Now => true,
+                // From here on the program runs.
+                Time::BeginOfPoll => self.last_read.replace(Last::Other) != Last::Polled,
+                Time::Wake => self.last_read.get() != Last::KernelTold,
+            };
+            if is_read {
                 self.last.set((self.clock.get())());
+                self.last_read.set(last);
             }
             if shelf.ring.is_at_segment() {
                 self.keep_place(shelf);
@@ -297,6 +303,7 @@ impl Mine {
     #[cold]
     fn follow(&self, state: u64) {
         let before = self.state.replace(state);
+        self.last_read.set(Last::Other);
         if self.apart.borrow().is_some() {
             return; // others do not matter
         }
@@ -336,15 +343,26 @@ impl Shelf {
 // Where it is called the event is known, and its words are numbers that the compiler finds.
 #[inline(always)]
 pub(crate) fn keep(event: Event) {
-    keep_words(event.to_words(), !event.has_no_time());
+    keep_words(event.to_words(), event.time(), event.last());
 }
 
-fn keep_words(words: [u64; 2], is_timed: bool) {
+/// Keeps an event of this thread, for which the clock is read.
+#[inline(always)]
+pub(crate) fn keep_now(event: Event) {
+    keep_words(event.to_words(), Time::Now, event.last());
+}
+
+fn keep_words(words: [u64; 2], time: Time, last: Last) {
     if !is_recording() {
         return;
     }
     // A thread that is being torn down may have lost its ring already.
-    let _ = MINE.try_with(|mine| mine.keep(words, is_timed));
+    let _ = MINE.try_with(|mine| mine.keep(words, time, last));
+}
+
+/// The time of the last record of this thread.
+pub(crate) fn last() -> u64 {
+    MINE.try_with(|mine| mine.last.get()).unwrap_or(0)
 }
 
 /// Remembers which worker the thread runs, also for a recording that begins later.
@@ -566,6 +584,7 @@ impl Drop for ThreadRecorder {
             mine.shelf.replace(before);
             mine.clock.set(system_clock);
             mine.last.set(system_clock());
+            mine.last_read.set(Last::Other);
             // If others have started or stopped meanwhile, the next event finds that out.
             mine.state.set(state_before);
         });

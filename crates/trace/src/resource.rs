@@ -53,54 +53,31 @@ pub enum What {
 }
 
 impl What {
-    /// What the task waits for, for a sentence that goes on with the line that made it.
-    fn text(self) -> &'static str {
+    /// Three parts of sentences: what of it a task waits for, what it is, and what somebody did last
+    /// that could end the wait. The line that made it follows the second one.
+    fn words(self) -> [&'static str; 3] {
         match self {
-            Self::Mutex => "the Mutex",
-            Self::RwLock => "the RwLock",
-            Self::Semaphore => "permits of the Semaphore",
-            Self::Room => "room in the channel",
-            Self::Value => "a value from the channel",
-            Self::Oneshot => "the value of the oneshot channel",
-            Self::Watch => "a new value of the watch channel",
-            Self::Broadcast => "a value from the broadcast channel",
-            Self::Notify => "the Notify",
-            Self::Barrier => "the other tasks at the Barrier",
-            Self::Cell => "the value of the cell",
-            Self::Closed => "the end of the receiver of the channel",
-            Self::Token => "the CancellationToken",
-            Self::JoinSet => "a task of the JoinSet",
-            Self::Select => "a branch of the select!",
+            Self::Mutex => ["", "the Mutex", "gave some back"],
+            Self::RwLock => ["", "the RwLock", "gave some back"],
+            Self::Semaphore => ["permits of ", "the Semaphore", "gave some back"],
+            Self::Room => ["room in ", "the channel", "received"],
+            Self::Value => ["a value from ", "the channel", "sent"],
+            Self::Oneshot => ["the value of ", "the oneshot channel", "sent"],
+            Self::Watch => ["a new value of ", "the watch channel", "sent"],
+            Self::Broadcast => ["a value from ", "the broadcast channel", "sent"],
+            Self::Notify => ["", "the Notify", "notified"],
+            Self::Barrier => ["the other tasks at ", "the Barrier", "came"],
+            Self::Cell => ["the value of ", "the cell", "has begun"],
+            Self::Closed => ["the end of the receiver of ", "the channel", "notified"],
+            Self::Token => ["", "the CancellationToken", "notified"],
+            Self::JoinSet => ["a task of ", "the JoinSet", "was added"],
+            Self::Select => ["a branch of ", "the select!", "was added"],
         }
     }
 
-    /// What it is, for the same kind of sentence.
+    /// What it is, for a sentence that goes on with the line that made it.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Semaphore => "the Semaphore",
-            Self::Room | Self::Value | Self::Closed => "the channel",
-            Self::Oneshot => "the oneshot channel",
-            Self::Watch => "the watch channel",
-            Self::Broadcast => "the broadcast channel",
-            Self::Barrier => "the Barrier",
-            Self::Cell => "the cell",
-            Self::JoinSet => "the JoinSet",
-            Self::Select => "the select!",
-            Self::Mutex | Self::RwLock | Self::Notify | Self::Token => self.text(),
-        }
-    }
-
-    /// What the task did last that could end the wait.
-    fn deed(self) -> &'static str {
-        match self {
-            Self::Mutex | Self::RwLock | Self::Semaphore => "gave some back",
-            Self::Room => "received",
-            Self::Value | Self::Oneshot | Self::Watch | Self::Broadcast => "sent",
-            Self::Notify | Self::Closed | Self::Token => "notified",
-            Self::Barrier => "came",
-            Self::Cell => "has begun",
-            Self::JoinSet | Self::Select => "was added",
-        }
+        self.words()[1]
     }
 }
 
@@ -172,7 +149,8 @@ fn task_in(word: &AtomicU64) -> Option<u64> {
     Some(word.load(Ordering::Relaxed)).filter(|task| *task > 0)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex. Nothing foreign runs under the locks of this crate, so what they guard is whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -303,7 +281,8 @@ pub(crate) fn describe(
     provider: Option<u64>,
     label: impl Fn(u64) -> String,
 ) -> String {
-    let mut text = format!("{} made at {location}", what.text());
+    let [part, name, deed] = what.words();
+    let mut text = format!("{part}{name} made at {location}");
     for (index, (task, line)) in holders.iter().enumerate().take(3) {
         text += if index == 0 { ", which " } else { " and " };
         text += &if *task == 0 { "a thread".to_owned() } else { label(*task) };
@@ -321,7 +300,7 @@ pub(crate) fn describe(
     if holders.is_empty()
         && let Some(task) = provider
     {
-        text += &format!("; {} {} last", label(task), what.deed());
+        text += &format!("; {} {deed} last", label(task));
     }
     text
 }

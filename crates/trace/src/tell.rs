@@ -7,7 +7,7 @@ use crate::environment::is_on;
 use crate::event::Event;
 use crate::listen;
 use crate::now;
-use crate::recorder::{self, Origin, clock, is_recording, keep};
+use crate::recorder::{self, Origin, clock, is_recording, keep, keep_now};
 use crate::resource::{Holder, Resource};
 use crate::waiting::On;
 use crate::waits;
@@ -51,33 +51,38 @@ pub fn blocks_on(task: u64) {
 
 /// A task made a step: into a queue, or out of it.
 pub fn step(task: u64, number: u64) {
-    if is_on() {
-        let is_even = number.is_multiple_of(2);
-        match recorder::main() == Some(task) {
-            // The future of a `block_on` is polled from an odd step to an even one.
-            true if is_even => {
-                listen::tell(|it| it.ends(task));
-                now::ends_main(task);
-                keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
-            }
-            true => {
-                listen::tell(|it| it.begins(task));
-                now::begins_main(task, number);
-            }
-            // Any other task enters a queue at an odd step, and is polled from an even one on.
-            false if is_even => {
-                listen::tell(|it| it.begins(task));
-                now::begins(task, number);
-            }
-            // At its first step it enters a queue without having been woken.
-            false if number > 1 => listen::tell(|it| it.woken(task)),
-            false => {}
+    if !is_on() {
+        return;
+    }
+    let is_even = number.is_multiple_of(2);
+    // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
+    let operations = if is_even { OPERATIONS.replace(0) } else { 0 };
+    match recorder::main() == Some(task) {
+        // The future of a `block_on` is polled from an odd step to an even one.
+        true if is_even => {
+            listen::tell(|it| it.ends(task));
+            now::ends_main(task);
+            keep(Event::Polled { task, operations });
+            keep(Event::Step { task, number });
         }
-        // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
-        if is_even {
-            OPERATIONS.set(0);
+        true => {
+            listen::tell(|it| it.begins(task));
+            keep_now(Event::Step { task, number });
+            now::begins_main(task, number);
         }
-        keep(Event::Step { task, number });
+        // Any other task enters a queue at an odd step, and is polled from an even one on.
+        false if is_even => {
+            listen::tell(|it| it.begins(task));
+            keep(Event::Step { task, number });
+            now::begins(task, number);
+        }
+        // At its first step it enters a queue without having been woken.
+        false => {
+            if number > 1 {
+                listen::tell(|it| it.woken(task));
+            }
+            keep(Event::Step { task, number });
+        }
     }
 }
 

@@ -387,6 +387,23 @@ impl Timeline {
         poll.is_last && self.tasks[&poll.task].panicked.is_some()
     }
 
+    /// When tasks came into queues (1) and left them (-1), in the order of time.
+    pub(crate) fn queue_changes(&self) -> Vec<(u64, i64)> {
+        let mut changes = Vec::new();
+        for poll in &self.polls {
+            if let Some(queued) = poll.queued {
+                changes.extend([(queued.at, 1), (poll.begin, -1)]);
+            }
+        }
+        for task in self.tasks.values() {
+            let Some(queued) = task.queued else { continue };
+            changes.push((queued.at, 1));
+            changes.extend(task.dropped.map(|at| (at, -1)));
+        }
+        changes.sort_unstable();
+        changes
+    }
+
     /// The task's id, name and place, for a reader.
     pub fn label(&self, id: u64) -> String {
         let Some(task) = self.tasks.get(&id) else { return format!("task {id}") };

@@ -10,11 +10,12 @@
 //! thread already.
 
 use crate::recorder::{self, Recording, clock};
+use crate::resource::lock;
 pub use crate::waiting::{Link, Waiting, cycles};
 use crate::waiting::{On, make_known};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard};
 
 /// How many tables there are, so that workers seldom meet at one.
 const TABLES: usize = 64;
@@ -55,7 +56,8 @@ impl Entry {
         self.before.clear();
         std::mem::swap(&mut self.before, &mut self.waits);
         if recorder::is_recording() {
-            self.since = clock();
+            // The poll has just been recorded.
+            self.since = recorder::last();
         }
     }
 }
@@ -85,10 +87,6 @@ type Table = HashMap<u64, Entry, BuildHasherDefault<IdHasher>>;
 
 static TASKS: LazyLock<[Mutex<Table>; TABLES]> =
     LazyLock::new(|| std::array::from_fn(|_| Mutex::default()));
-
-fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn table(task: u64) -> MutexGuard<'static, Table> {
     lock(&TASKS[task as usize % TABLES])

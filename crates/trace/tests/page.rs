@@ -325,7 +325,10 @@ fn waits() -> Recording {
         tell::step(task, 1);
     };
     let poll = |task, number: u64, at, act: &dyn Fn()| {
+        // The time passes while the thread sleeps.
+        tell::sleeps();
         NOW.set(at);
+        tell::awake();
         tell::step(task, 2 * number);
         act();
         tell::polled(task);
@@ -348,7 +351,9 @@ fn waits() -> Recording {
         tell::step(2, 3);
         tell::ended(1);
     });
+    tell::sleeps();
     NOW.set(61);
+    tell::awake();
     tell::step(2, 4);
     tell::ended(2);
     NOW.set(100);

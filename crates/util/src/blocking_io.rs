@@ -322,8 +322,8 @@ impl<T: Target> Writer<T> {
         act: impl FnOnce(&T, &mut Ahead) -> Result<u64> + Send + 'static,
     ) -> Result<()> {
         let (_, shared) = (inside(), self.shared.clone());
-        let handle = try_spawn_blocking(move || act(&shared.target, &mut shared.settle()));
-        self.job = Some((doing, handle.map_err(no_thread)?));
+        let job = Box::new(move || act(&shared.target, &mut shared.settle()));
+        self.job = Some((doing, spawn_job(job).map_err(no_thread)?));
         Ok(())
     }
 
@@ -403,10 +403,10 @@ impl<T: Target> Writer<T> {
         drop(queue);
 
         // Without a thread the write is done here and now: `owed` is dropped.
-        let job = try_spawn_blocking(move || {
+        let job = spawn_job(Box::new(move || {
             drop(owed);
             Ok(0)
-        });
+        }));
         self.job = job.ok().map(|handle| (Doing::Write(last), handle));
     }
 
@@ -471,6 +471,12 @@ pub(crate) fn inside() -> Handle {
              `Handle::enter`"
         )
     })
+}
+
+/// Spawns a job of a writer. All are of one type: a task of each job's own type would be a fifth of
+/// the machine code of this crate, and of the time to build it.
+fn spawn_job(job: Box<dyn FnOnce() -> Result<u64> + Send>) -> Result<JoinHandle<Result<u64>>> {
+    try_spawn_blocking(job)
 }
 
 /// Runs a function that blocks, and waits for its result.

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, `scope`, [`task_local!`] |
 //! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`], [`pin!`] |
-//! | [`sync`] | `CancellationToken`, `Semaphore`, `watch`, `mpsc`; others' locks and channels |
+//! | [`sync`] | `CancellationToken`; tokio's locks and channels, within arc's budget |
 //! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more TCP methods |
 //! | [`fs`] | files and directories |
 //! | [`io`] | in-memory pipes, copying in both directions, standard input and output |
@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod blocking_io;
+mod forward;
 pub mod fs;
 pub mod io;
 #[cfg(unix)]

@@ -1,8 +1,6 @@
 //! Invalid and extreme input to every constructor and option of arc-util. Each is refused by an
 //! error or a panic that says what is wrong, or does what its documentation says. None hangs.
 
-#![cfg(feature = "sync")]
-
 use crate::bad_input_common::{fails, goes, panicked, panics, refuses};
 use crate::common::{poll_once, soon, tcp_pair};
 use crate::net_common::{HOUR, run, runtime, within_limit};

@@ -1,7 +1,5 @@
 //! Tasks of a set are joined in the order in which they end, in whatever way they end.
 
-#![cfg(feature = "sync")]
-
 use crate::common::{CountDrop, Woken, poll_once, soon, until};
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;

@@ -1,7 +1,5 @@
 //! Tasks that are not `Send` run on the thread that polls their set, and end with it.
 
-#![cfg(feature = "sync")]
-
 use crate::common::{Woken, poll_once, soon};
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;

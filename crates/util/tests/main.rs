@@ -16,6 +16,7 @@ mod this_program;
 mod thread_limit;
 
 mod bad_input;
+mod buf_writer;
 mod buffers;
 mod cancellation;
 mod coop;

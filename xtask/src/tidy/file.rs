@@ -1,6 +1,6 @@
 //! No rule: a file, what is found in it, and what the rules need to know beside it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::graph::Graphs;
 use crate::limits::Limits;
@@ -10,9 +10,8 @@ use crate::source::Source;
 /// A rule: what it finds in a file.
 pub type Check = fn(&File, &Repository) -> Vec<Found>;
 
-/// The items of each file of the runtime: the words behind `fn`, `struct` and the like, and those
-/// that begin with a capital letter, among which are the variants of enums.
-type Items = BTreeMap<String, BTreeSet<String>>;
+/// What the names of the files end in that are read.
+pub const EXTENSIONS: [&str; 4] = [".rs", ".md", ".toml", ".yml"];
 
 /// A breach of a rule.
 pub struct Found {
@@ -62,8 +61,6 @@ pub struct Repository {
     /// The names of all files.
     pub names: BTreeSet<String>,
     pub graphs: Graphs,
-    /// The items of each file of `src/`.
-    pub items: Items,
     pub limits: Limits,
 }
 
@@ -71,22 +68,8 @@ impl Repository {
     pub fn of(files: &[File], names: BTreeSet<String>, limits: Limits) -> Self {
         let rust = files.iter().filter_map(|it| Some((it.name.as_str(), it.rust.as_ref()?)));
         let rust: Vec<_> = rust.collect();
-        let items = files.iter().filter_map(|it| Some((it.name.clone(), items_of(it.runtime()?))));
-        Repository { names, graphs: Graphs::of(&rust), items: items.collect(), limits }
+        Repository { names, graphs: Graphs::of(&rust), limits }
     }
-}
-
-/// The items of a file.
-fn items_of(rust: &Rust) -> BTreeSet<String> {
-    const WORDS: [&str; 7] = ["fn", "struct", "enum", "trait", "const", "static", "mod"];
-    let mut items = BTreeSet::new();
-    for (at, word) in rust.words.iter().enumerate() {
-        let is_defined = at > 0 && WORDS.contains(&rust.word(at - 1));
-        if is_defined || word.text.starts_with(char::is_uppercase) {
-            items.insert(word.text.clone());
-        }
-    }
-    items
 }
 
 #[cfg(test)]

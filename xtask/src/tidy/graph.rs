@@ -80,20 +80,6 @@ impl Graph {
     }
 }
 
-/// The names, each before all that it imports, as far as that can be.
-pub fn downwards<T>(arrows: &Arrows<T>) -> Vec<String> {
-    let mut left: Vec<&String> = arrows.keys().collect();
-    let mut names = Vec::new();
-    while !left.is_empty() {
-        let is_imported =
-            |name: &&String| left.iter().any(|it| it != name && arrows[*it].contains_key(*name));
-        // All are imported by some other only if there is a circle, which is an error.
-        let next = left.iter().position(|it| !is_imported(it)).unwrap_or(0);
-        names.push(left.remove(next).clone());
-    }
-    names
-}
-
 /// The folder of a file, or the file itself if it stands beside the root.
 pub fn room_of(name: &str) -> &str {
     let room = name.split('/').next().unwrap_or(name);
@@ -168,7 +154,6 @@ fn target_of(
 /// All paths of a text, with their lines. The entries of `use a::{b, c}` are two, `a::b` and
 /// `a::c`. In a module with braces, `super` is the file itself.
 fn paths(rust: &Rust) -> Vec<(usize, Path)> {
-    let is_name = |at: usize| rust.word(at).starts_with(|it: char| it.is_alphabetic() || it == '_');
     let mut found = Vec::new();
     // Where groups that continue a path end, and the path that they continue.
     let mut open: Vec<(usize, Path)> = Vec::new();
@@ -187,7 +172,7 @@ fn paths(rust: &Rust) -> Vec<(usize, Path)> {
         }
         // `$crate` is that of whoever defines the macro, and behind `::` stands the rest of a path.
         let is_rest = at > 0 && ["::", "$"].contains(&rust.word(at - 1));
-        if !is_name(at) || is_rest {
+        if !rust.is_name(at) || is_rest {
             at += 1;
             continue;
         }
@@ -195,7 +180,7 @@ fn paths(rust: &Rust) -> Vec<(usize, Path)> {
         let line = rust.words[at].line;
         let mut path = open.last().map_or(Vec::new(), |it| it.1.clone());
         path.push(rust.word(at).to_owned());
-        while rust.word(at + 1) == "::" && is_name(at + 2) {
+        while rust.word(at + 1) == "::" && rust.is_name(at + 2) {
             path.push(rust.word(at + 2).to_owned());
             at += 2;
         }

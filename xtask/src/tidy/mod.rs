@@ -3,15 +3,16 @@
 //! | file | rules |
 //! |---|---|
 //! | `text.rs` | lines, files, heads and functions too long, leftovers |
-//! | `dense.rs` | text that is packed, in the files of the one count |
+//! | `dense.rs` | statements that are packed, in the files of the one count |
 //! | `orderings.rs` | orderings stronger than Relaxed that do not say why |
-//! | `imports.rs` | who may import whom, and the tables that show it |
+//! | `imports.rs` | who may import whom, and the table that shows it |
 //! | `file.rs` | no rule: a file, what is found in it, and what there is beside it |
 //! | `graph.rs` | no rule: what imports what, in each crate |
 //! | `waits.rs` | who waits, what must stay pure |
-//! | `names.rs` | names of files and items, and links, that lead nowhere; lib.rs's table |
+//! | `names.rs` | names of files that do not exist; lib.rs's table |
 //!
-//! What the compiler, clippy and rustdoc know better is left to them.
+//! What the compiler, clippy and rustdoc know better is left to them, and what pages name and where
+//! their links lead to `cargo xtask book`.
 
 mod dense;
 mod file;
@@ -22,7 +23,6 @@ mod orderings;
 mod text;
 mod waits;
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
@@ -31,7 +31,7 @@ use clap::Args;
 use crate::limits::{self, Limits};
 use crate::source;
 use crate::workspace_root;
-use file::{Check, File, Found, Repository};
+use file::{Check, EXTENSIONS, File, Found, Repository};
 
 /// What the command line asks for.
 #[derive(Args, Debug)]
@@ -39,34 +39,28 @@ pub struct Arguments {
     /// List the rules
     #[arg(long)]
     rules: bool,
-    /// Write the tables of imports into docs/ARCHITECTURE.md, and check then
-    #[arg(long, conflicts_with = "rules")]
-    write: bool,
 }
-
-/// The files that are read.
-const EXTENSIONS: [&str; 4] = [".rs", ".md", ".toml", ".yml"];
 
 /// Generated, or a picture of what a compiler prints.
 const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "crates/macros/tests/compile_fail/"];
 
-const RULES: [(&str, &str, Check); 16] = [
+const RULES: [(&str, &str, Check); 12] = [
     ("width", "lines are not too long", text::width),
     ("length", "files, heads and functions are not too long", text::length),
     ("leftovers", "nothing is left to be done", text::leftovers),
-    ("conditions", "a condition that decides what is done is an `if`", dense::conditions),
-    ("statements", "a statement gives one value", dense::statements),
-    ("bools", "a bool is no number", dense::bools),
+    (
+        "dense",
+        "a statement gives one value, a condition is an `if`, a bool no number",
+        dense::dense,
+    ),
     ("orderings", "strong orderings say what they pair with", orderings::orderings),
     ("circles", "neither files nor rooms import each other in a circle", imports::circles),
     ("low", "what is low imports only what [low] allows", imports::low),
-    ("drawn", "ARCHITECTURE.md shows the imports as they are", imports::drawn),
+    ("shown", "ARCHITECTURE.md shows the imports as they are", imports::shown),
     ("waits", "only the files of [waits] wait", waits::waits),
     ("pure", "the files of [pure] know no clock and no lock", waits::pure),
     ("map", "lib.rs's table names each file of src once", names::map),
     ("files", "files that are named exist", names::files),
-    ("items", "items that pages name, as in `task/mod.rs::spawn`, exist", names::items),
-    ("links", "links lead somewhere", names::links),
 ];
 
 /// Runs `cargo xtask tidy`.
@@ -78,14 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         return Ok(());
     }
-    let (mut files, repository) = read(&root)?;
-    if arguments.write
-        && let Some(page) = files.iter_mut().find(|it| it.name == imports::DOCUMENT)
-        && let Some(text) = repository.graphs.runtime().redraw(&page.text)
-    {
-        fs::write(root.join(imports::DOCUMENT), &text)?;
-        page.text = text;
-    }
+    let (files, repository) = read(&root)?;
     println!("tidy: {} rules, {} files", RULES.len(), files.len());
     limits::settle("tidy", &breaches(&files, &repository))
 }
@@ -115,17 +102,4 @@ fn breaches(files: &[File], repository: &Repository) -> Vec<String> {
         }
     }
     complaints
-}
-
-#[cfg(test)]
-mod tests {
-    use super::file::tests::repository_of;
-    use super::*;
-
-    #[test]
-    fn each_breach_is_told_with_its_place_and_rule() {
-        let (files, repository) = repository_of(&[("lab/a.rs", "fn f() {\n\n\n}\n")]);
-        let told = breaches(&files, &repository);
-        assert_eq!(told, ["lab/a.rs:1: fn f has 4 lines, at most 3: split it (length)"]);
-    }
 }

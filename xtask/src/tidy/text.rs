@@ -89,9 +89,7 @@ mod tests {
         assert_eq!(lines_found(length, "src/a.rs", text), [3]);
         assert_eq!(lines_found(length, "src/lib.rs", text), NONE);
         assert_eq!(lines_found(length, "lab/a.rs", text), NONE);
-        let text = "fn a() {\n\n}\n\n";
-        assert_eq!(lines_found(length, "src/a.rs", text), [1]);
-        assert_eq!(lines_found(length, "lab/a.rs", text), NONE);
+        assert_eq!(lines_found(length, "src/a.rs", "fn a() {\n\n}\n\n"), [1]);
         let text = "fn a() {\n\n\n}\n";
         assert_eq!(lines_found(length, "lab/a.rs", text), [1]);
         assert_eq!(lines_found(length, "tests/a.rs", text), NONE);

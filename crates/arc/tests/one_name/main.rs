@@ -4,6 +4,8 @@
 //! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, and
 //! without arc's prelude, is a program for tokio. Both are built, and talk to each other.
 
+#[cfg(unix)]
+mod compiler;
 mod packages;
 #[cfg(unix)]
 mod web;

@@ -17,16 +17,16 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// What is built faster, and takes less of the disk. Nobody debugs these programs.
 const PROFILE: &str = "[profile.dev]\ndebug = false\nincremental = false\n";
 
-/// A package that has been written and built.
+/// A package that has been written.
 pub struct Package {
+    manifest: PathBuf,
+    /// One folder for all packages: they share most of what they depend on.
     target: PathBuf,
 }
 
 impl Package {
-    /// Writes a package with these dependencies and programs, and builds it.
-    ///
-    /// It fails if there is a warning.
-    pub fn build(name: &str, dependencies: &str, programs: &[(&str, String)]) -> Self {
+    /// Writes a package with these dependencies and programs.
+    pub fn write(name: &str, dependencies: &str, programs: &[(&str, String)]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("one_name");
         let package = folder.join(name);
         let manifest = format!(
@@ -44,22 +44,40 @@ impl Package {
         }
         let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
         fs::copy(lock, package.join("Cargo.lock")).expect("the lock file can be copied");
+        Self { manifest: package.join("Cargo.toml"), target: folder.join("target") }
+    }
 
-        // One folder for all packages: they share most of what they depend on.
-        let target = folder.join("target");
-        let mut cargo = Command::new(env::var_os("CARGO").expect("cargo runs the tests"));
-        cargo.args(["build", "--quiet", "--offline", "--manifest-path"]);
-        cargo.arg(package.join("Cargo.toml")).arg("--target-dir").arg(&target);
-        let output = cargo.output().expect("cargo runs");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{errors}");
+    /// Writes a package with these dependencies and programs, and builds it.
+    ///
+    /// It fails if there is a warning.
+    pub fn build(name: &str, dependencies: &str, programs: &[(&str, String)]) -> Self {
+        let package = Self::write(name, dependencies, programs);
+        let (is_built, errors) = package.cargo(&["build"]);
+        assert!(is_built, "{errors}");
         assert_eq!(errors, "", "{name} builds without a warning");
-        Self { target: target.join("debug") }
+        package
+    }
+
+    /// Returns what the compiler says of one of the programs: nothing if that compiles.
+    pub fn errors(&self, program: &str) -> String {
+        let (is_right, errors) = self.cargo(&["check", "--bin", program]);
+        assert_eq!(is_right, errors.is_empty(), "{program} has no mere warnings: {errors}");
+        errors
+    }
+
+    /// Runs a command of cargo's. Returns whether it succeeds, and what it says.
+    fn cargo(&self, arguments: &[&str]) -> (bool, String) {
+        let mut cargo = Command::new(env::var_os("CARGO").expect("cargo runs the tests"));
+        cargo.args(arguments).args(["--quiet", "--offline", "--manifest-path"]);
+        cargo.arg(&self.manifest).arg("--target-dir").arg(&self.target);
+        let output = cargo.output().expect("cargo runs");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
     /// Starts one of the programs.
     pub fn start(&self, program: &str, arguments: &[&str]) -> Running {
-        let program = self.target.join(program).with_extension(env::consts::EXE_EXTENSION);
+        let program =
+            self.target.join("debug").join(program).with_extension(env::consts::EXE_EXTENSION);
         let mut command = Command::new(&program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{program:?}: {error}"));

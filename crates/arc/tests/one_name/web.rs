@@ -10,7 +10,7 @@ use std::time::Duration;
 const DEPENDENCIES: &str = "serde = { version = \"1.0\", features = [\"derive\"] }\n";
 
 /// The line for axum that the page for users of tokio says.
-fn axum() -> String {
+pub fn axum() -> String {
     let page = include_str!("../../../../docs/TOKIO.md");
     let line = page.lines().find(|line| line.starts_with("axum = "));
     format!("{}\n", line.expect("the page has it"))

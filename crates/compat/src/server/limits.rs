@@ -100,3 +100,25 @@ impl From<CutOff> for io::Error {
         Self::new(ErrorKind::TimedOut, cut_off)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each limit does is tried in tests/limits.rs, by shorter times.
+    #[test]
+    fn the_page_for_users_of_tokio_says_the_limits() {
+        let page = include_str!("../../../../docs/TOKIO.md");
+        let words: Vec<_> = page.split_whitespace().collect();
+        let page = words.join(" ");
+        for said in [
+            format!("{},000 connections", CONNECTIONS_MAX / 1_000),
+            format!("{} s for the head of a request", HEAD.as_secs()),
+            format!("{} s for a client that does not read", WRITE.as_secs()),
+            format!("waits for {} s", SHUTDOWN.as_secs()),
+        ] {
+            assert!(page.contains(&said), "the page does not say {said:?}");
+        }
+        assert_eq!(FIRST_BYTES, HEAD, "the page knows one of them");
+    }
+}

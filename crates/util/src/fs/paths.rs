@@ -1,417 +1,131 @@
 //! Functions of paths: each of them is the function of std's with the same name, as one job.
+//!
+//! # Examples
+//!
+//! ```
+//! use arc_util::fs;
+//! # #[arc::main]
+//! # async fn main() -> std::io::Result<()> {
+//! # let folder = std::env::temp_dir().join(format!("arc-doc-paths-{}", std::process::id()));
+//! fs::create_dir_all(folder.join("inner")).await?;
+//! let (file, other) = (folder.join("file"), folder.join("other"));
+//! fs::write(&file, "hello").await?;
+//! assert_eq!(fs::metadata(&file).await?.len(), 5);
+//! assert_eq!(fs::copy(&file, &other).await?, 5);
+//! fs::remove_file(&file).await?;
+//! fs::rename(&other, &file).await?;
+//! fs::hard_link(&file, &other).await?;
+//! assert_eq!(fs::read(&other).await?, b"hello");
+//! assert_eq!(fs::read_to_string(&other).await?, "hello");
+//! assert!(!fs::symlink_metadata(&other).await?.is_symlink());
+//! assert!(fs::read_link(&other).await.is_err(), "it is no link");
+//! assert!(fs::canonicalize(".").await?.is_absolute());
+//! assert!(fs::create_dir(&folder).await.is_err(), "it exists");
+//! let mut permissions = fs::metadata(&file).await?.permissions();
+//! permissions.set_readonly(true);
+//! fs::set_permissions(&file, permissions).await?;
+//! fs::remove_dir(folder.join("inner")).await?;
+//! # #[allow(clippy::permissions_set_readonly_false, reason = "it is removed, also on Windows")]
+//! # {
+//! # let mut permissions = fs::metadata(&file).await?.permissions();
+//! # permissions.set_readonly(false);
+//! # fs::set_permissions(&file, permissions).await?;
+//! # }
+//! fs::remove_dir_all(&folder).await?;
+//! assert!(!fs::try_exists(folder).await?);
+//! # Ok(())
+//! # }
+//! ```
 
 use crate::blocking_io::run;
 use std::fs::{Metadata, Permissions};
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
-/// Returns the absolute path, without symbolic links, `.` and `..`.
-///
-/// # Errors
-///
-/// Those of [`std::fs::canonicalize`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// let path = arc_util::fs::canonicalize("src/lib.rs").await?;
-/// assert!(path.is_absolute());
-/// # Ok(())
-/// # }
-/// ```
-pub async fn canonicalize(path: impl AsRef<Path>) -> Result<PathBuf> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::canonicalize(path)).await
+/// Defines a function that runs std's function of the same name as a job.
+macro_rules! jobs {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($($path:ident),+ $(; $more:ident: $type:ty)?) -> $output:ty = $std:path;
+    )*) => {$(
+        $(#[$meta])*
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($std), "`].")]
+        pub async fn $name(
+            $($path: impl AsRef<Path>,)+ $($more: $type)?
+        ) -> Result<$output> {
+            $(let $path = $path.as_ref().to_owned();)+
+            run(move || $std($($path),+ $(, $more)?)).await
+        }
+    )*};
 }
 
-/// Copies the contents and the permissions of a file, and returns how many bytes these are. A file
-/// that is there already is replaced.
-///
-/// # Errors
-///
-/// Those of [`std::fs::copy`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-copy-{}", std::process::id()));
-/// let count = arc_util::fs::copy("Cargo.toml", &path).await?;
-/// assert_eq!(arc_util::fs::metadata(&path).await?.len(), count);
-/// # arc_util::fs::remove_file(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<u64> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || std::fs::copy(from, to)).await
-}
+jobs! {
+    /// Returns the absolute path, without symbolic links, `.` and `..`.
+    fn canonicalize(path) -> PathBuf = std::fs::canonicalize;
 
-/// Makes a directory. The one above has to exist.
-///
-/// # Errors
-///
-/// Those of [`std::fs::create_dir`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-create-dir-{}", std::process::id()));
-/// arc_util::fs::create_dir(&path).await?;
-/// assert!(arc_util::fs::create_dir(&path).await.is_err(), "it exists");
-/// arc_util::fs::remove_dir(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn create_dir(path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::create_dir(path)).await
-}
+    /// Copies the contents and the permissions of a file, and returns how many bytes these are. A
+    /// file that is there already is replaced.
+    fn copy(from, to) -> u64 = std::fs::copy;
 
-/// Makes a directory, and those above that do not exist. It is no error if it exists.
-///
-/// # Errors
-///
-/// Those of [`std::fs::create_dir_all`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let name = format!("arc-doc-create-dir-all-{}", std::process::id());
-/// # let path = std::env::temp_dir().join(name);
-/// arc_util::fs::create_dir_all(path.join("one/two")).await?;
-/// arc_util::fs::remove_dir_all(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn create_dir_all(path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::create_dir_all(path)).await
-}
+    /// Makes a directory. The one above has to exist.
+    fn create_dir(path) -> () = std::fs::create_dir;
 
-/// Gives the file `from` a second name, `to`, in the same file system.
-///
-/// # Errors
-///
-/// Those of [`std::fs::hard_link`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-hard-link-{}", std::process::id()));
-/// let (file, link) = (path.join("file"), path.join("link"));
-/// # arc_util::fs::create_dir(&path).await?;
-/// arc_util::fs::write(&file, "hello").await?;
-/// arc_util::fs::hard_link(&file, &link).await?;
-/// assert_eq!(arc_util::fs::read(&link).await?, b"hello");
-/// # arc_util::fs::remove_dir_all(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn hard_link(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || std::fs::hard_link(from, to)).await
-}
+    /// Makes a directory, and those above that do not exist. It is no error if it exists.
+    fn create_dir_all(path) -> () = std::fs::create_dir_all;
 
-/// What the system knows about a file: its length, times and permissions. Symbolic links are
-/// followed.
-///
-/// # Errors
-///
-/// Those of [`std::fs::metadata`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// assert!(arc_util::fs::metadata("src").await?.is_dir());
-/// # Ok(())
-/// # }
-/// ```
-pub async fn metadata(path: impl AsRef<Path>) -> Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::metadata(path)).await
-}
+    /// Gives the file `from` a second name, `to`, in the same file system.
+    fn hard_link(from, to) -> () = std::fs::hard_link;
 
-/// Reads a whole file.
-///
-/// # Errors
-///
-/// Those of [`std::fs::read`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// let bytes = arc_util::fs::read("Cargo.toml").await?;
-/// assert!(bytes.starts_with(b"[package]"));
-/// # Ok(())
-/// # }
-/// ```
-pub async fn read(path: impl AsRef<Path>) -> Result<Vec<u8>> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::read(path)).await
-}
+    /// What the system knows about a file: its length, times and permissions. Symbolic links are
+    /// followed.
+    fn metadata(path) -> Metadata = std::fs::metadata;
 
-/// Returns where a symbolic link leads.
-///
-/// # Errors
-///
-/// Those of [`std::fs::read_link`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// assert!(arc_util::fs::read_link("src").await.is_err(), "it is no link");
-/// # Ok(())
-/// # }
-/// ```
-pub async fn read_link(path: impl AsRef<Path>) -> Result<PathBuf> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::read_link(path)).await
-}
+    /// Reads a whole file.
+    fn read(path) -> Vec<u8> = std::fs::read;
 
-/// Reads a whole file as text.
-///
-/// # Errors
-///
-/// `InvalidData` if the contents are no UTF-8, and those of [`std::fs::read_to_string`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// let text = arc_util::fs::read_to_string("Cargo.toml").await?;
-/// assert!(text.starts_with("[package]"));
-/// # Ok(())
-/// # }
-/// ```
-pub async fn read_to_string(path: impl AsRef<Path>) -> Result<String> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::read_to_string(path)).await
-}
+    /// Returns where a symbolic link leads.
+    fn read_link(path) -> PathBuf = std::fs::read_link;
 
-/// Removes an empty directory.
-///
-/// # Errors
-///
-/// Those of [`std::fs::remove_dir`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-remove-dir-{}", std::process::id()));
-/// arc_util::fs::create_dir(&path).await?;
-/// arc_util::fs::remove_dir(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn remove_dir(path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::remove_dir(path)).await
-}
+    /// Reads a whole file as text. It is `InvalidData` if the contents are no UTF-8.
+    fn read_to_string(path) -> String = std::fs::read_to_string;
 
-/// Removes a directory with all that is in it. Symbolic links are removed, and not followed.
-///
-/// # Errors
-///
-/// Those of [`std::fs::remove_dir_all`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let name = format!("arc-doc-remove-dir-all-{}", std::process::id());
-/// # let path = std::env::temp_dir().join(name);
-/// arc_util::fs::create_dir_all(path.join("one/two")).await?;
-/// arc_util::fs::remove_dir_all(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn remove_dir_all(path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::remove_dir_all(path)).await
-}
+    /// Removes an empty directory.
+    fn remove_dir(path) -> () = std::fs::remove_dir;
 
-/// Removes a file, or a symbolic link.
-///
-/// # Errors
-///
-/// Those of [`std::fs::remove_file`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-remove-file-{}", std::process::id()));
-/// arc_util::fs::write(&path, "hello").await?;
-/// arc_util::fs::remove_file(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn remove_file(path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::remove_file(path)).await
-}
+    /// Removes a directory with all that is in it. Symbolic links are removed, and not followed.
+    fn remove_dir_all(path) -> () = std::fs::remove_dir_all;
 
-/// Gives a file or a directory another name, in the same file system. A file that has this name is
-/// replaced.
-///
-/// # Errors
-///
-/// Those of [`std::fs::rename`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-rename-{}", std::process::id()));
-/// # arc_util::fs::create_dir(&path).await?;
-/// arc_util::fs::write(path.join("old"), "hello").await?;
-/// arc_util::fs::rename(path.join("old"), path.join("new")).await?;
-/// assert_eq!(arc_util::fs::read(path.join("new")).await?, b"hello");
-/// # arc_util::fs::remove_dir_all(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || std::fs::rename(from, to)).await
-}
+    /// Removes a file, or a symbolic link.
+    fn remove_file(path) -> () = std::fs::remove_file;
 
-/// Changes the permissions of a file or a directory.
-///
-/// # Errors
-///
-/// Those of [`std::fs::set_permissions`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-permissions-{}", std::process::id()));
-/// arc_util::fs::write(&path, "hello").await?;
-/// let mut permissions = arc_util::fs::metadata(&path).await?.permissions();
-/// permissions.set_readonly(true);
-/// arc_util::fs::set_permissions(&path, permissions.clone()).await?;
-/// assert!(arc_util::fs::metadata(&path).await?.permissions().readonly());
-/// # #[allow(clippy::permissions_set_readonly_false, reason = "it is removed")]
-/// # permissions.set_readonly(false);
-/// # arc_util::fs::set_permissions(&path, permissions).await?;
-/// # arc_util::fs::remove_file(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> Result<()> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::set_permissions(path, permissions)).await
-}
+    /// Gives a file or a directory another name, in the same file system. A file that has this
+    /// name is replaced.
+    fn rename(from, to) -> () = std::fs::rename;
 
-/// Makes a symbolic link `to` that leads to `from`. There is one kind of them on Unix.
-///
-/// # Errors
-///
-/// Those of [`std::os::unix::fs::symlink`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-symlink-{}", std::process::id()));
-/// arc_util::fs::symlink("Cargo.toml", &path).await?;
-/// assert_eq!(arc_util::fs::read_link(&path).await?.to_str(), Some("Cargo.toml"));
-/// # arc_util::fs::remove_file(path).await?;
-/// # Ok(())
-/// # }
-/// ```
-#[cfg(unix)]
-pub async fn symlink(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || std::os::unix::fs::symlink(from, to)).await
-}
+    /// Changes the permissions of a file or a directory.
+    fn set_permissions(path; permissions: Permissions) -> () = std::fs::set_permissions;
 
-/// Makes a symbolic link `to` that leads to the directory `from`.
-///
-/// # Errors
-///
-/// Those of [`std::os::windows::fs::symlink_dir`].
-#[cfg(windows)]
-pub async fn symlink_dir(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || std::os::windows::fs::symlink_dir(from, to)).await
-}
+    /// Makes a symbolic link `to` that leads to `from`. There is one kind of them on Unix.
+    #[cfg(unix)]
+    fn symlink(from, to) -> () = std::os::unix::fs::symlink;
 
-/// Makes a symbolic link `to` that leads to the file `from`.
-///
-/// # Errors
-///
-/// Those of [`std::os::windows::fs::symlink_file`].
-#[cfg(windows)]
-pub async fn symlink_file(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
-    let (from, to) = (from.as_ref().to_owned(), to.as_ref().to_owned());
-    run(move || std::os::windows::fs::symlink_file(from, to)).await
-}
+    /// Makes a symbolic link `to` that leads to the directory `from`.
+    #[cfg(windows)]
+    fn symlink_dir(from, to) -> () = std::os::windows::fs::symlink_dir;
 
-/// What the system knows about a file. A symbolic link is not followed.
-///
-/// # Errors
-///
-/// Those of [`std::fs::symlink_metadata`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// assert!(!arc_util::fs::symlink_metadata("src").await?.is_symlink());
-/// # Ok(())
-/// # }
-/// ```
-pub async fn symlink_metadata(path: impl AsRef<Path>) -> Result<Metadata> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::symlink_metadata(path)).await
-}
+    /// Makes a symbolic link `to` that leads to the file `from`.
+    #[cfg(windows)]
+    fn symlink_file(from, to) -> () = std::os::windows::fs::symlink_file;
 
-/// Whether a path leads to something. It is false if a symbolic link leads nowhere.
-///
-/// # Errors
-///
-/// If that cannot be known, for want of a permission for example. Those of [`std::fs::exists`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// assert!(arc_util::fs::try_exists("Cargo.toml").await?);
-/// assert!(!arc_util::fs::try_exists("no such file").await?);
-/// # Ok(())
-/// # }
-/// ```
-pub async fn try_exists(path: impl AsRef<Path>) -> Result<bool> {
-    let path = path.as_ref().to_owned();
-    run(move || std::fs::exists(path)).await
+    /// What the system knows about a file. A symbolic link is not followed.
+    fn symlink_metadata(path) -> Metadata = std::fs::symlink_metadata;
+
+    /// Whether a path leads to something. It is false if a symbolic link leads nowhere, and an
+    /// error if it cannot be known, for want of a permission for example.
+    fn try_exists(path) -> bool = std::fs::exists;
 }
 
 /// Writes a whole file. It is created if it does not exist, and replaced if it does. When this
@@ -422,19 +136,6 @@ pub async fn try_exists(path: impl AsRef<Path>) -> Result<bool> {
 /// # Errors
 ///
 /// Those of [`std::fs::write`].
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("arc-doc-write-{}", std::process::id()));
-/// arc_util::fs::write(&path, "hello").await?;
-/// assert_eq!(arc_util::fs::read(&path).await?, b"hello");
-/// # arc_util::fs::remove_file(path).await?;
-/// # Ok(())
-/// # }
-/// ```
 pub async fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> Result<()> {
     let (path, contents) = (path.as_ref().to_owned(), contents.as_ref().to_owned());
     run(move || std::fs::write(path, contents)).await

@@ -235,42 +235,50 @@ impl Pipe {
     }
 }
 
-impl AsyncRead for DuplexStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        self.read.poll_read(context, buffer)
-    }
+/// Implements reading from one pipe and writing to another, which may be the same.
+macro_rules! stream {
+    ($type:ident, $read:tt, $write:tt) => {
+        impl AsyncRead for $type {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                buffer: &mut [u8],
+            ) -> Poll<Result<usize>> {
+                self.$read.poll_read(context, buffer)
+            }
+        }
+
+        impl AsyncWrite for $type {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<Result<usize>> {
+                self.$write.poll_write(context, &[IoSlice::new(bytes)])
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                parts: &[IoSlice<'_>],
+            ) -> Poll<Result<usize>> {
+                self.$write.poll_write(context, parts)
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+                Poll::Ready(Ok(()))
+            }
+
+            fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+                self.$write.close_writer();
+                Poll::Ready(Ok(()))
+            }
+        }
+    };
 }
 
-impl AsyncWrite for DuplexStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        self.write.poll_write(context, &[IoSlice::new(bytes)])
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        self.write.poll_write(context, parts)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        self.write.close_writer();
-        Poll::Ready(Ok(()))
-    }
-}
+stream!(DuplexStream, read, write);
+stream!(SimplexStream, 0, 0);
 
 impl Drop for DuplexStream {
     fn drop(&mut self) {
@@ -284,43 +292,6 @@ impl fmt::Debug for DuplexStream {
         let (read, capacity) = (self.read.lock().bytes.len(), self.read.capacity);
         let written = self.write.lock().bytes.len();
         write!(formatter, "DuplexStream({read} to read, {written} written, of {capacity})")
-    }
-}
-
-impl AsyncRead for SimplexStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        self.0.poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for SimplexStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        self.0.poll_write(context, &[IoSlice::new(bytes)])
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        self.0.poll_write(context, parts)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        self.0.close_writer();
-        Poll::Ready(Ok(()))
     }
 }
 

@@ -1,10 +1,10 @@
 //! One stream made of a reader and a writer, and one stream with both kinds of buffers.
 
-use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, BufWriter};
+use super::BufWriter;
+use crate::forward::{buf_reads_by, reads_by, writes_by};
+use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader};
 use pin_project_lite::pin_project;
-use std::io::{IoSlice, IoSliceMut, Result};
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
 /// Makes one stream out of a reader and a writer.
 ///
@@ -142,110 +142,14 @@ impl<S: AsyncRead + AsyncWrite> BufStream<S> {
     }
 }
 
-impl<R: AsyncRead, W> AsyncRead for Join<R, W> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        self.project().reader.poll_read(context, buffer)
-    }
+reads_by! { [R: AsyncRead, W] Join<R, W>, |this| this.project().reader }
 
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<Result<usize>> {
-        self.project().reader.poll_read_vectored(context, buffers)
-    }
-}
+buf_reads_by! { [R: AsyncBufRead, W] Join<R, W>, |this| this.project().reader }
 
-impl<R: AsyncBufRead, W> AsyncBufRead for Join<R, W> {
-    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<&[u8]>> {
-        self.project().reader.poll_fill_buf(context)
-    }
+writes_by! { [R, W: AsyncWrite] Join<R, W>, |this| this.project().writer }
 
-    fn consume(self: Pin<&mut Self>, bytes: usize) {
-        self.project().reader.consume(bytes);
-    }
-}
+reads_by! { [S: AsyncRead] BufStream<S>, |this| this.project().stream }
 
-impl<R, W: AsyncWrite> AsyncWrite for Join<R, W> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        self.project().writer.poll_write(context, bytes)
-    }
+buf_reads_by! { [S: AsyncRead] BufStream<S>, |this| this.project().stream }
 
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        self.project().writer.poll_write_vectored(context, parts)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.project().writer.poll_flush(context)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.project().writer.poll_close(context)
-    }
-}
-
-impl<S: AsyncRead> AsyncRead for BufStream<S> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        self.project().stream.poll_read(context, buffer)
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<Result<usize>> {
-        self.project().stream.poll_read_vectored(context, buffers)
-    }
-}
-
-impl<S: AsyncRead> AsyncBufRead for BufStream<S> {
-    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<&[u8]>> {
-        self.project().stream.poll_fill_buf(context)
-    }
-
-    fn consume(self: Pin<&mut Self>, bytes: usize) {
-        self.project().stream.consume(bytes);
-    }
-}
-
-impl<S: AsyncWrite> AsyncWrite for BufStream<S> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        self.project().stream.poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        self.project().stream.poll_write_vectored(context, parts)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.project().stream.poll_flush(context)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        self.project().stream.poll_close(context)
-    }
-}
+writes_by! { [S: AsyncWrite] BufStream<S>, |this| this.project().stream }

@@ -18,6 +18,7 @@
 //!   `write_all_buf` the buffer has the rest.
 
 mod buf_read;
+mod buf_writer;
 mod copy;
 mod duplex;
 mod interest;
@@ -39,10 +40,9 @@ pub mod unix;
 mod until;
 mod write;
 
-pub use arc::io::{
-    Async, AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, BufReader, BufWriter, Direction,
-};
+pub use arc::io::{Async, AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, BufReader, Direction};
 pub use buf_read::AsyncBufReadExt;
+pub use buf_writer::BufWriter;
 pub use copy::{copy, copy_bidirectional, copy_bidirectional_with_sizes, copy_buf};
 pub use duplex::{DuplexStream, SimplexStream, duplex, simplex};
 pub use futures_util::io::{Chain, Cursor, LineWriter, Take};

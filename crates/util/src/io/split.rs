@@ -1,10 +1,9 @@
 //! The two directions of any stream as two owned halves.
 
+use crate::forward::{reads_by, writes_by};
 use arc::io::{AsyncRead, AsyncWrite};
 use futures_util::io::{ReadHalf as Reading, WriteHalf as Writing};
-use std::io::{IoSlice, IoSliceMut, Result};
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
 /// Splits any stream into two owned halves, one for each direction. A lock keeps the halves
 /// from using the stream at once.
@@ -81,46 +80,6 @@ impl<T> WriteHalf<T> {
     }
 }
 
-impl<T: AsyncRead> AsyncRead for ReadHalf<T> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
+reads_by! { [T: AsyncRead] ReadHalf<T>, |this| Pin::new(&mut this.get_mut().0) }
 
-    fn poll_read_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.0).poll_read_vectored(context, buffers)
-    }
-}
-
-impl<T: AsyncWrite> AsyncWrite for WriteHalf<T> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(context, parts)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_close(context)
-    }
-}
+writes_by! { [T: AsyncWrite] WriteHalf<T>, |this| Pin::new(&mut this.get_mut().0) }

@@ -88,15 +88,13 @@ impl<T: AsFd> AsyncFd<T> {
         }
     }
 
+    /// Does the same as [`new`](Self::new): both interests are always registered.
+    #[track_caller]
+    pub fn with_interest(inner: T, _interest: Interest) -> io::Result<Self> {
+        Self::new(inner)
+    }
+
     /// Does the same as [`try_new`](Self::try_new): both interests are always registered.
-    ///
-    /// # Errors
-    ///
-    /// As `try_new`.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
     #[track_caller]
     pub fn try_with_interest(
         inner: T,
@@ -105,46 +103,16 @@ impl<T: AsFd> AsyncFd<T> {
         Self::try_new(inner)
     }
 
-    /// Does the same as [`new`](Self::new): both interests are always registered.
-    ///
-    /// # Errors
-    ///
-    /// As `new`.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
-    #[track_caller]
-    pub fn with_interest(inner: T, _interest: Interest) -> io::Result<Self> {
-        Self::new(inner)
-    }
-
     /// Does the same as [`try_new`](Self::try_new).
     ///
     /// tokio's is unsafe, because its value may have any number for a descriptor. What has `AsFd`
     /// has a descriptor of its own, and nothing about this is unsafe.
-    ///
-    /// # Errors
-    ///
-    /// As `try_new`.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
     #[track_caller]
     pub fn register(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
         Self::try_new(inner)
     }
 
     /// Does the same as [`register`](Self::register): all interests are always registered.
-    ///
-    /// # Errors
-    ///
-    /// As `try_new`.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside a runtime.
     #[track_caller]
     pub fn register_with_interest(
         inner: T,
@@ -168,83 +136,46 @@ impl<T: AsFd> AsyncFd<T> {
     pub fn into_inner(self) -> T {
         self.inner
     }
+}
 
+/// Waiting. A guard says that the descriptor is ready; those whose names end in `_mut` lend the
+/// value mutably. The polls are for futures that are written by hand.
+///
+/// # Errors
+///
+/// Fails when the runtime has ended.
+///
+/// # Cancellation
+///
+/// Cancel safe: the descriptor stays ready.
+impl<T: AsFd> AsyncFd<T> {
     /// Waits until the descriptor can be read.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the runtime has ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: the descriptor stays ready.
     pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::READABLE).await
     }
 
-    /// Waits until the descriptor can be written. See [`readable`](Self::readable).
-    ///
-    /// # Errors
-    ///
-    /// As `readable`.
-    ///
-    /// # Cancellation
-    ///
-    /// As `readable`.
+    /// Waits until the descriptor can be written.
     pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::WRITABLE).await
     }
 
-    /// Waits until the descriptor is ready for a part of the interest. See
-    /// [`readable`](Self::readable).
-    ///
-    /// # Errors
-    ///
-    /// As `readable`.
-    ///
-    /// # Cancellation
-    ///
-    /// As `readable`.
+    /// Waits until the descriptor is ready for a part of the interest.
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         let ready = self.watched.ready(interest).await?;
         Ok(AsyncFdReadyGuard { owner: self, ready })
     }
 
-    /// Does the same as [`readable`](Self::readable), for a guard that lends the value mutably.
-    ///
-    /// # Errors
-    ///
-    /// As `readable`.
-    ///
-    /// # Cancellation
-    ///
-    /// As `readable`.
+    /// Waits until the descriptor can be read.
     pub async fn readable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::READABLE).await
     }
 
-    /// Does the same as [`writable`](Self::writable), for a guard that lends the value mutably.
-    ///
-    /// # Errors
-    ///
-    /// As `readable`.
-    ///
-    /// # Cancellation
-    ///
-    /// As `readable`.
+    /// Waits until the descriptor can be written.
     pub async fn writable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::WRITABLE).await
     }
 
-    /// Does the same as [`ready`](Self::ready), for a guard that lends the value mutably.
-    ///
-    /// # Errors
-    ///
-    /// As `readable`.
-    ///
-    /// # Cancellation
-    ///
-    /// As `readable`.
+    /// Waits until the descriptor is ready for a part of the interest.
     pub async fn ready_mut(
         &mut self,
         interest: Interest,
@@ -253,11 +184,7 @@ impl<T: AsFd> AsyncFd<T> {
         Ok(AsyncFdReadyMutGuard { owner: self, ready })
     }
 
-    /// Polls until the descriptor can be read, for futures written by hand.
-    ///
-    /// # Errors
-    ///
-    /// As `readable`.
+    /// Polls until the descriptor can be read.
     pub fn poll_read_ready(
         &self,
         context: &mut Context<'_>,
@@ -266,11 +193,7 @@ impl<T: AsFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready: Ready::READABLE }))
     }
 
-    /// Polls until the descriptor can be written, for futures written by hand.
-    ///
-    /// # Errors
-    ///
-    /// As `readable`.
+    /// Polls until the descriptor can be written.
     pub fn poll_write_ready(
         &self,
         context: &mut Context<'_>,
@@ -278,17 +201,13 @@ impl<T: AsFd> AsyncFd<T> {
         ready!(self.watched.poll_write_ready(context))?;
         Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready: Ready::WRITABLE }))
     }
+}
 
+/// Operations. Those whose names end in `_mut` lend the value mutably. Errors and cancellation are
+/// those of [`ReadyExt::async_io`] and [`ReadyExt::try_io`].
+impl<T: AsFd> AsyncFd<T> {
     /// Tries an operation each time that the descriptor is ready for the interest, until it returns
-    /// something other than `WouldBlock`. See [`ReadyExt::async_io`].
-    ///
-    /// # Errors
-    ///
-    /// As `ReadyExt::async_io`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe. The result of an attempt that succeeds is never lost.
+    /// something other than `WouldBlock`.
     pub async fn async_io<R>(
         &self,
         interest: Interest,
@@ -297,15 +216,7 @@ impl<T: AsFd> AsyncFd<T> {
         self.watched.async_io(interest, || attempt(&self.inner)).await
     }
 
-    /// Does the same as [`async_io`](Self::async_io), and lends the value mutably.
-    ///
-    /// # Errors
-    ///
-    /// As `async_io`.
-    ///
-    /// # Cancellation
-    ///
-    /// As `async_io`.
+    /// Does the same as [`async_io`](Self::async_io).
     pub async fn async_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -314,11 +225,7 @@ impl<T: AsFd> AsyncFd<T> {
         self.watched.async_io(interest, || attempt(&mut self.inner)).await
     }
 
-    /// Tries an operation once. See [`ReadyExt::try_io`].
-    ///
-    /// # Errors
-    ///
-    /// As `ReadyExt::try_io`.
+    /// Tries an operation once.
     pub fn try_io<R>(
         &self,
         interest: Interest,
@@ -327,11 +234,7 @@ impl<T: AsFd> AsyncFd<T> {
         self.watched.try_io(interest, || attempt(&self.inner))
     }
 
-    /// Does the same as [`try_io`](Self::try_io), and lends the value mutably.
-    ///
-    /// # Errors
-    ///
-    /// As `try_io`.
+    /// Does the same as [`try_io`](Self::try_io).
     pub fn try_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -383,11 +286,6 @@ pub struct AsyncFdReadyGuard<'a, T: AsFd> {
 }
 
 impl<'a, T: AsFd> AsyncFdReadyGuard<'a, T> {
-    /// Returns what the descriptor was ready for.
-    pub fn ready(&self) -> Ready {
-        self.ready
-    }
-
     /// Returns the descriptor.
     pub fn get_ref(&self) -> &'a AsyncFd<T> {
         self.owner
@@ -396,41 +294,6 @@ impl<'a, T: AsFd> AsyncFdReadyGuard<'a, T> {
     /// Returns the inner value of the descriptor.
     pub fn get_inner(&self) -> &'a T {
         self.owner.get_ref()
-    }
-
-    /// Says that the descriptor is not ready any more, because an operation has just returned
-    /// `WouldBlock`. The next wait ends with an event that has come since.
-    pub fn clear_ready(&mut self) {
-        self.owner.clear(self.ready);
-    }
-
-    /// Says that the descriptor is not ready any more for a part of what it was ready for. See
-    /// [`clear_ready`](Self::clear_ready).
-    pub fn clear_ready_matching(&mut self, ready: Ready) {
-        self.owner.clear(self.ready & ready);
-        self.ready = self.ready - ready;
-    }
-
-    /// Does nothing: the descriptor stays ready unless [`clear_ready`](Self::clear_ready) is
-    /// called.
-    pub fn retain_ready(&mut self) {}
-
-    /// Tries an operation. If it returns `WouldBlock`, the descriptor is not ready any more.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the operation would block. Its other errors are in the result inside.
-    pub fn try_io<R>(
-        &mut self,
-        attempt: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
-    ) -> Result<io::Result<R>, TryIoError> {
-        match attempt(self.owner) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.clear_ready();
-                Err(TryIoError(()))
-            }
-            result => Ok(result),
-        }
     }
 }
 
@@ -444,66 +307,77 @@ pub struct AsyncFdReadyMutGuard<'a, T: AsFd> {
 }
 
 impl<T: AsFd> AsyncFdReadyMutGuard<'_, T> {
-    /// Returns what the descriptor is ready for.
-    pub fn ready(&self) -> Ready {
-        self.ready
-    }
-
-    /// Returns a reference to what is registered.
+    /// Returns the descriptor.
     pub fn get_ref(&self) -> &AsyncFd<T> {
         self.owner
     }
 
-    /// Returns a mutable reference to what is registered.
+    /// Returns a mutable reference to the descriptor.
     pub fn get_mut(&mut self) -> &mut AsyncFd<T> {
         self.owner
     }
 
-    /// Returns a reference to the value.
+    /// Returns the inner value of the descriptor.
     pub fn get_inner(&self) -> &T {
         self.owner.get_ref()
     }
 
-    /// Returns a mutable reference to the value.
+    /// Returns a mutable reference to the inner value of the descriptor.
     pub fn get_inner_mut(&mut self) -> &mut T {
         self.owner.get_mut()
     }
-
-    /// Says that an attempt would block: the descriptor counts as not ready until the next event.
-    /// See [`AsyncFdReadyGuard::clear_ready`].
-    pub fn clear_ready(&mut self) {
-        self.owner.clear(self.ready);
-    }
-
-    /// Says that the descriptor is not ready any more for a part of what it was ready for. See
-    /// [`clear_ready`](Self::clear_ready).
-    pub fn clear_ready_matching(&mut self, ready: Ready) {
-        self.owner.clear(self.ready & ready);
-        self.ready = self.ready - ready;
-    }
-
-    /// Does nothing: the descriptor stays ready.
-    pub fn retain_ready(&mut self) {}
-
-    /// Tries an operation. If it returns `WouldBlock`, the descriptor counts as not ready until the
-    /// next event.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the operation would block. Its other errors are inside the result.
-    pub fn try_io<R>(
-        &mut self,
-        attempt: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,
-    ) -> Result<io::Result<R>, TryIoError> {
-        match attempt(self.owner) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.clear_ready();
-                Err(TryIoError(()))
-            }
-            result => Ok(result),
-        }
-    }
 }
+
+/// Defines what both guards have. The last argument is what an operation gets.
+macro_rules! guard {
+    ($guard:ident, $lent:ty) => {
+        impl<'a, T: AsFd> $guard<'a, T> {
+            /// Returns what the descriptor was ready for.
+            pub fn ready(&self) -> Ready {
+                self.ready
+            }
+
+            /// Says that the descriptor is not ready any more, because an operation has just
+            /// returned `WouldBlock`. The next wait ends with an event that has come since.
+            pub fn clear_ready(&mut self) {
+                self.owner.clear(self.ready);
+            }
+
+            /// Says that the descriptor is not ready any more for a part of what it was ready for.
+            /// See [`clear_ready`](Self::clear_ready).
+            pub fn clear_ready_matching(&mut self, ready: Ready) {
+                self.owner.clear(self.ready & ready);
+                self.ready = self.ready - ready;
+            }
+
+            /// Does nothing: the descriptor stays ready unless [`clear_ready`](Self::clear_ready)
+            /// is called.
+            pub fn retain_ready(&mut self) {}
+
+            /// Tries an operation. If it returns `WouldBlock`, the descriptor is not ready any
+            /// more.
+            ///
+            /// # Errors
+            ///
+            /// Fails if the operation would block. Its other errors are in the result inside.
+            pub fn try_io<R>(
+                &mut self,
+                attempt: impl FnOnce($lent) -> io::Result<R>,
+            ) -> Result<io::Result<R>, TryIoError> {
+                match attempt(self.owner) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        self.clear_ready();
+                        Err(TryIoError(()))
+                    }
+                    result => Ok(result),
+                }
+            }
+        }
+    };
+}
+
+guard!(AsyncFdReadyGuard, &'a AsyncFd<T>);
+guard!(AsyncFdReadyMutGuard, &mut AsyncFd<T>);
 
 /// An operation would have blocked: wait until the descriptor is ready again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

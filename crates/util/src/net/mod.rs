@@ -8,6 +8,7 @@
 #[cfg(feature = "bytes")]
 mod buffers;
 mod connect;
+mod datagrams;
 mod options;
 mod socket;
 mod split;

@@ -59,6 +59,13 @@ macro_rules! wraps {
             }
         }
 
+        crate::net::options::has_descriptor!($type);
+    };
+}
+
+/// Gives what is around something with a descriptor that descriptor.
+macro_rules! has_descriptor {
+    ($type:ident) => {
         #[cfg(unix)]
         impl std::os::fd::AsFd for $type {
             fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
@@ -106,7 +113,7 @@ macro_rules! options {
     };
 }
 
-pub(crate) use {options, wraps};
+pub(crate) use {has_descriptor, options, wraps};
 
 /// The longest time to linger that every system accepts: 18 hours.
 const LINGER_SECONDS_MAX: u64 = u16::MAX as u64;

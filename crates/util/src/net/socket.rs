@@ -1,6 +1,6 @@
 //! A TCP socket before it listens or connects.
 
-use super::options::{options, whole_seconds};
+use super::options::{has_descriptor, options, whole_seconds};
 use arc::io::Async;
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use socket2::{Domain, Socket, Type};
@@ -253,30 +253,4 @@ impl fmt::Debug for TcpSocket {
     }
 }
 
-#[cfg(unix)]
-impl std::os::fd::AsFd for TcpSocket {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-#[cfg(windows)]
-impl std::os::windows::io::AsSocket for TcpSocket {
-    fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
-        self.0.as_socket()
-    }
-}
-
-#[cfg(unix)]
-impl std::os::fd::AsRawFd for TcpSocket {
-    fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        std::os::fd::AsFd::as_fd(self).as_raw_fd()
-    }
-}
-
-#[cfg(windows)]
-impl std::os::windows::io::AsRawSocket for TcpSocket {
-    fn as_raw_socket(&self) -> std::os::windows::io::RawSocket {
-        std::os::windows::io::AsSocket::as_socket(self).as_raw_socket()
-    }
-}
+has_descriptor!(TcpSocket);

@@ -1,12 +1,11 @@
 //! The two directions of a stream as two owned halves.
 
+use crate::forward::{reads_by, writes_by};
 use arc::io::{AsyncRead, AsyncWrite};
 use arc::net::TcpStream;
-use std::io::{IoSlice, IoSliceMut, Result};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::{fmt, net};
 
 /// Splits a stream into two owned halves, one for each direction.
@@ -134,96 +133,44 @@ impl<S: IntoSplit> Drop for OwnedWriteHalf<S> {
     }
 }
 
-impl<S> AsyncRead for OwnedReadHalf<S>
-where
-    for<'a> &'a S: AsyncRead + Unpin,
-{
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &*self.stream).poll_read(context, buffer)
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &*self.stream).poll_read_vectored(context, buffers)
-    }
+reads_by! {
+    [S] OwnedReadHalf<S> where [for<'a> &'a S: AsyncRead + Unpin],
+    |this| Pin::new(&mut &*this.stream)
 }
 
-impl<S: IntoSplit> AsyncWrite for OwnedWriteHalf<S>
-where
-    for<'a> &'a S: AsyncWrite + Unpin,
-{
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &*self.stream).poll_write(context, buffer)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &*self.stream).poll_write_vectored(context, buffers)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut &*self.stream).poll_flush(context)
-    }
-
-    /// Shuts down the sending direction.
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut &*self.stream).poll_close(context)
-    }
+// Closing it shuts down the sending direction.
+writes_by! {
+    [S: IntoSplit] OwnedWriteHalf<S> where [for<'a> &'a S: AsyncWrite + Unpin],
+    |this| Pin::new(&mut &*this.stream)
 }
 
-impl<S> Deref for OwnedReadHalf<S> {
-    type Target = S;
+/// Defines what both halves have.
+macro_rules! half {
+    ($half:ident) => {
+        impl<S: IntoSplit> Deref for $half<S> {
+            type Target = S;
 
-    fn deref(&self) -> &S {
-        &self.stream
-    }
+            fn deref(&self) -> &S {
+                &self.stream
+            }
+        }
+
+        impl<S: IntoSplit> AsRef<S> for $half<S> {
+            fn as_ref(&self) -> &S {
+                &self.stream
+            }
+        }
+
+        impl<S: IntoSplit + fmt::Debug> fmt::Debug for $half<S> {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "{}({:?})", stringify!($half), self.stream)
+            }
+        }
+    };
 }
 
-impl<S: IntoSplit> Deref for OwnedWriteHalf<S> {
-    type Target = S;
-
-    fn deref(&self) -> &S {
-        &self.stream
-    }
-}
-
-impl<S> AsRef<S> for OwnedReadHalf<S> {
-    fn as_ref(&self) -> &S {
-        &self.stream
-    }
-}
-
-impl<S: IntoSplit> AsRef<S> for OwnedWriteHalf<S> {
-    fn as_ref(&self) -> &S {
-        &self.stream
-    }
-}
-
-impl<S: fmt::Debug> fmt::Debug for OwnedReadHalf<S> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "OwnedReadHalf({:?})", self.stream)
-    }
-}
-
-impl<S: IntoSplit + fmt::Debug> fmt::Debug for OwnedWriteHalf<S> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "OwnedWriteHalf({:?})", self.stream)
-    }
-}
+half!(OwnedReadHalf);
+half!(OwnedWriteHalf);
 
 /// The error of [`OwnedReadHalf::reunite`]: the halves belong to different streams. Contains
 /// both.

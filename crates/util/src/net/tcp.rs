@@ -24,6 +24,11 @@ pub type ReuniteError = super::split::ReuniteError<TcpStream>;
 
 /// Adds options, and operations that do not wait, to a TCP connection.
 ///
+/// # Errors
+///
+/// All errors are those of the system calls. Operations fail when the runtime has ended, too, and
+/// those whose names begin with `try_` with `WouldBlock` when they would have to wait.
+///
 /// # Examples
 ///
 /// ```
@@ -51,21 +56,12 @@ pub trait TcpStreamExt: sealed::Sealed {
     /// Waits for data and copies it into a buffer, but does not remove it: it can be read
     /// again.
     ///
-    /// # Errors
-    ///
-    /// Any error of the system call. Fails when the runtime has ended.
-    ///
     /// # Cancellation
     ///
     /// Cancel safe.
     fn peek(&self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
     /// Reads available data without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no data, with any error of the system call, and
-    /// when the runtime has ended.
     ///
     /// # Examples
     ///
@@ -86,66 +82,33 @@ pub trait TcpStreamExt: sealed::Sealed {
     /// Reads available data to the end of a buffer, without waiting.
     ///
     /// It reads into memory of its own first, and at most 8 KiB.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`try_read`](Self::try_read).
     #[cfg(feature = "bytes")]
     fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> io::Result<usize>
     where
         Self: Sized;
 
     /// Writes as much as there is room for, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no room, with any error of the system call, and
-    /// when the runtime has ended.
     fn try_write(&self, buffer: &[u8]) -> io::Result<usize>;
 
     /// Reads available data into several buffers, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`try_read`](Self::try_read).
     fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
 
     /// Writes from several buffers as much as there is room for, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`try_write`](Self::try_write).
     fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize>;
 
     /// Returns how long closing waits until unsent data has been sent (`SO_LINGER`).
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call.
     fn linger(&self) -> io::Result<Option<Duration>>;
 
     /// Sets how long closing waits until unsent data has been sent. Zero resets the connection.
     ///
     /// The system counts in whole seconds: the time is rounded up, and times over 65,535 s (18
     /// hours) count as 65,535 s. The wait blocks the thread that drops the stream.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call.
     fn set_linger(&self, duration: Option<Duration>) -> io::Result<()>;
 
     /// Makes closing discard the unsent data, and reset the connection.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call.
     fn set_zero_linger(&self) -> io::Result<()>;
 
     /// Returns the time to live of the packets that the socket sends, in hops.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call.
     fn ttl(&self) -> io::Result<u32>;
 
     /// Sets the time to live of the packets that the socket sends, in hops.

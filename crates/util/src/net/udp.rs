@@ -3,6 +3,7 @@
 #[cfg(feature = "bytes")]
 use super::buffers::{DATAGRAM_MAX, append};
 use super::connect::{first, no_address};
+use super::datagrams::datagrams;
 use super::options::{hops as checked_hops, options, wraps};
 use arc::io::{Async, Direction};
 use arc::net::{SocketAddr, ToSocketAddrs, lookup_host};
@@ -79,36 +80,6 @@ impl UdpSocket {
         first(address, |address| self.0.get_ref().connect(address)).await
     }
 
-    /// Sends a datagram to the peer. Returns the number of bytes sent, which is the whole
-    /// datagram.
-    ///
-    /// # Errors
-    ///
-    /// Fails when there is no peer, when the datagram is too long, when a datagram sent earlier
-    /// was refused, and when the runtime has ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: if the future is dropped before it is ready, the datagram was not sent.
-    pub async fn send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.0.write_with(|socket| socket.send(datagram)).await
-    }
-
-    /// Receives a datagram into a buffer and returns its length. The sender is the peer, or any
-    /// sender if the socket has no peer.
-    ///
-    /// # Errors
-    ///
-    /// Fails when a datagram that this socket has sent was refused, and when the runtime has
-    /// ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no datagram is lost.
-    pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read_with(|socket| socket.recv(buffer)).await
-    }
-
     /// Sends a datagram to an address, or to the first of several addresses.
     ///
     /// # Errors
@@ -125,162 +96,16 @@ impl UdpSocket {
         self.0.write_with(send).await
     }
 
-    /// Receives a datagram into a buffer and returns its length and its sender.
+    /// Sends a datagram to an address without waiting. See [`send_to`](Self::send_to).
     ///
     /// # Errors
     ///
-    /// Any error of the system call. Fails when the runtime has ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no datagram is lost.
-    pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.read_with(|socket| socket.recv_from(buffer)).await
-    }
-
-    /// Copies the next datagram into a buffer, like [`recv`](Self::recv), but does not remove
-    /// it: it can be received again.
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe.
-    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read_with(|socket| socket.peek(buffer)).await
-    }
-
-    /// Copies the next datagram into a buffer, like [`recv_from`](Self::recv_from), but does
-    /// not remove it: it can be received again.
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv_from`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe.
-    pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.read_with(|socket| socket.peek_from(buffer)).await
-    }
-
-    /// Waits for a datagram, and returns its sender. It can be received then.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call. Fails when the runtime has ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe.
-    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
-        self.0.read_with(sender_of_the_next).await
-    }
-
-    /// Returns the sender of the next datagram, without waiting. It can be received then.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
-    /// [`peek_sender`](Self::peek_sender).
-    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
-        self.0.try_with(Direction::Read, sender_of_the_next)
-    }
-
-    /// Sends a datagram to the peer without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
-    /// [`send`](Self::send).
-    pub fn try_send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Write, |socket| socket.send(datagram))
-    }
-
-    /// Receives a datagram without waiting. The sender is the peer, or any sender if the socket
-    /// has no peer.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
-    /// [`recv`](Self::recv).
-    pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Read, |socket| socket.recv(buffer))
-    }
-
-    /// Sends a datagram to an address without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
-    /// [`send_to`](Self::send_to).
+    /// Same as `send_to`, and `WouldBlock` when there is no room.
     pub fn try_send_to(&self, datagram: &[u8], to: SocketAddr) -> io::Result<usize> {
         self.0.try_with(Direction::Write, |socket| socket.send_to(datagram, to))
     }
 
-    /// Receives a datagram without waiting, and returns its length and its sender.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
-    /// [`recv_from`](Self::recv_from).
-    pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.try_with(Direction::Read, |socket| socket.recv_from(buffer))
-    }
-
-    /// Copies the next datagram, like [`try_recv`](Self::try_recv), but does not remove it: it
-    /// can be received again.
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv`.
-    pub fn try_peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Read, |socket| socket.peek(buffer))
-    }
-
-    /// Copies the next datagram, like [`try_recv_from`](Self::try_recv_from), but does not
-    /// remove it: it can be received again.
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv_from`.
-    pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.try_with(Direction::Read, |socket| socket.peek_from(buffer))
-    }
-}
-
-/// For futures that are written by hand.
-impl UdpSocket {
-    /// Polls for a datagram, and returns its sender. See [`peek_sender`](Self::peek_sender).
-    ///
-    /// # Errors
-    ///
-    /// Same as `peek_sender`.
-    pub fn poll_peek_sender(&self, context: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
-        let mut sender = None;
-        ready!(self.poll_transfer(Direction::Read, context, 0, |socket| {
-            sender = Some(sender_of_the_next(socket)?);
-            Ok(0)
-        }))?;
-        Poll::Ready(Ok(sender.expect("a datagram has a sender")))
-    }
-
-    /// Polls until a datagram has been sent to the peer. See [`send`](Self::send).
-    ///
-    /// # Errors
-    ///
-    /// Same as `send`.
-    pub fn poll_send(&self, context: &mut Context<'_>, datagram: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_transfer(Direction::Write, context, 0, |socket| socket.send(datagram))
-    }
-
     /// Polls until a datagram has been sent to an address. See [`send_to`](Self::send_to).
-    ///
-    /// # Errors
-    ///
-    /// Same as `send_to`.
     pub fn poll_send_to(
         &self,
         context: &mut Context<'_>,
@@ -289,107 +114,53 @@ impl UdpSocket {
     ) -> Poll<io::Result<usize>> {
         self.poll_transfer(Direction::Write, context, 0, |socket| socket.send_to(datagram, to))
     }
-
-    /// Polls for a datagram, and returns its length. See [`recv`](Self::recv). tokio's takes a
-    /// `ReadBuf`.
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv`.
-    pub fn poll_recv(
-        &self,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_transfer(Direction::Read, context, 0, |socket| socket.recv(buffer))
-    }
-
-    /// Polls for a datagram, and returns its length and its sender. See
-    /// [`recv_from`](Self::recv_from). tokio's takes a `ReadBuf`, and returns only the sender.
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv_from`.
-    pub fn poll_recv_from(
-        &self,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        let mut sender = None;
-        let received = self.poll_transfer(Direction::Read, context, 0, |socket| {
-            let (length, from) = socket.recv_from(buffer)?;
-            sender = Some(from);
-            Ok(length)
-        });
-        let length = ready!(received)?;
-        Poll::Ready(Ok((length, sender.expect("a datagram has a sender"))))
-    }
 }
 
-/// Receiving to the end of a buffer, such as a `Vec<u8>` or a `BytesMut`.
-///
-/// A datagram is received into the room that the buffer has, and cut if it is longer: so make room
-/// first. (A vector without room gets some, but little.) It is received into memory of its own
-/// first.
-#[cfg(feature = "bytes")]
+/// Looking at the next datagram, which stays and can be received then. Errors and cancellation are
+/// those of receiving it: see [`recv`](Self::recv) and the methods beside it.
 impl UdpSocket {
-    /// Receives a datagram to the end of a buffer, and returns its length. See
-    /// [`recv`](Self::recv).
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no datagram is lost.
-    pub async fn recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
-        let receive = |socket: &net::UdpSocket| {
-            append(buffer, DATAGRAM_MAX, |bytes| Ok((socket.recv(bytes)?, ())))
-        };
-        self.0.read_with(receive).await.map(|(length, ())| length)
+    /// Copies the next datagram into a buffer, like [`recv`](Self::recv).
+    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_with(|socket| socket.peek(buffer)).await
     }
 
-    /// Receives a datagram to the end of a buffer, and returns its length and its sender. See
-    /// [`recv_from`](Self::recv_from).
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv_from`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no datagram is lost.
-    pub async fn recv_buf_from<B: BufMut>(
-        &self,
-        buffer: &mut B,
-    ) -> io::Result<(usize, SocketAddr)> {
-        let receive =
-            |socket: &net::UdpSocket| append(buffer, DATAGRAM_MAX, |bytes| socket.recv_from(bytes));
-        self.0.read_with(receive).await
+    /// Copies the next datagram into a buffer, like [`recv_from`](Self::recv_from).
+    pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.0.read_with(|socket| socket.peek_from(buffer)).await
     }
 
-    /// Receives a datagram to the end of a buffer without waiting. See
-    /// [`try_recv`](Self::try_recv).
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv`.
-    pub fn try_recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
-        append(buffer, DATAGRAM_MAX, |bytes| Ok((self.try_recv(bytes)?, ())))
-            .map(|(length, ())| length)
+    /// Waits for a datagram, and returns its sender.
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        self.0.read_with(sender_of_the_next).await
     }
 
-    /// Receives a datagram to the end of a buffer without waiting, and returns its length and its
-    /// sender. See [`try_recv_from`](Self::try_recv_from).
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv_from`.
-    pub fn try_recv_buf_from<B: BufMut>(&self, buffer: &mut B) -> io::Result<(usize, SocketAddr)> {
-        append(buffer, DATAGRAM_MAX, |bytes| self.try_recv_from(bytes))
+    /// Returns the sender of the next datagram, without waiting.
+    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
+        self.0.try_with(Direction::Read, sender_of_the_next)
+    }
+
+    /// Copies the next datagram, like [`try_recv`](Self::try_recv).
+    pub fn try_peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_with(Direction::Read, |socket| socket.peek(buffer))
+    }
+
+    /// Copies the next datagram, like [`try_recv_from`](Self::try_recv_from).
+    pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.0.try_with(Direction::Read, |socket| socket.peek_from(buffer))
+    }
+
+    /// Polls for a datagram, and returns its sender. See [`peek_sender`](Self::peek_sender).
+    pub fn poll_peek_sender(&self, context: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        let mut sender = None;
+        ready!(self.poll_transfer(Direction::Read, context, 0, |socket| {
+            sender = Some(sender_of_the_next(socket)?);
+            Ok(0)
+        }))?;
+        Poll::Ready(Ok(sender.expect("a datagram has a sender")))
     }
 }
+
+datagrams!(UdpSocket, net::UdpSocket, SocketAddr);
 
 options! { UdpSocket, |this| this.0.get_ref();
     /// Returns the address that the socket is bound to.

@@ -4,13 +4,12 @@
 use super::unix::{Input, Output};
 #[cfg(windows)]
 use super::windows::{Input, Output};
-use crate::io::{AsyncRead, AsyncWrite};
-use std::io::{Error, IoSlice, IoSliceMut, Result};
+use crate::forward::{reads_by, writes_by};
+use std::io::{Error, Result};
 #[cfg(windows)]
 use std::os::windows::io::{AsHandle, AsRawHandle};
 use std::pin::Pin;
 use std::process::Stdio;
-use std::task::{Context, Poll};
 
 /// The pipe that a process reads as its standard input.
 ///
@@ -134,52 +133,7 @@ pipe! {
     ChildStderr, Output;
 }
 
-impl AsyncWrite for ChildStdin {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
+writes_by! { [] ChildStdin, |this| Pin::new(&mut this.get_mut().0) }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(context, parts)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.0).poll_close(context)
-    }
-}
-
-macro_rules! read {
-    ($($type:ident)*) => {$(
-        impl AsyncRead for $type {
-            fn poll_read(
-                mut self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffer: &mut [u8],
-            ) -> Poll<Result<usize>> {
-                Pin::new(&mut self.0).poll_read(context, buffer)
-            }
-
-            fn poll_read_vectored(
-                mut self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffers: &mut [IoSliceMut<'_>],
-            ) -> Poll<Result<usize>> {
-                Pin::new(&mut self.0).poll_read_vectored(context, buffers)
-            }
-        }
-    )*};
-}
-
-read! { ChildStdout ChildStderr }
+reads_by! { [] ChildStdout, |this| Pin::new(&mut this.get_mut().0) }
+reads_by! { [] ChildStderr, |this| Pin::new(&mut this.get_mut().0) }

@@ -18,32 +18,29 @@
 //! ```
 
 use super::blocking::may_block;
-use super::told::{Told, What};
+use super::told::{Shared, Told, What};
 use arc::task::consume_budget;
-use std::fmt;
 use std::future::Future;
-use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::Arc;
 use tokio::sync::broadcast as tokio;
 
 pub use ::tokio::sync::broadcast::error;
 
 /// Sends values to all receivers.
 pub struct Sender<T> {
-    told: Arc<Told>,
+    told: Shared,
     sender: tokio::Sender<T>,
 }
 
 /// Becomes a [`Sender`], if there is one still.
 pub struct WeakSender<T> {
-    told: Arc<Told>,
+    told: Shared,
     sender: tokio::WeakSender<T>,
 }
 
 /// Gets each value that is sent since it was made.
 pub struct Receiver<T> {
-    told: Arc<Told>,
+    told: Shared,
     receiver: tokio::Receiver<T>,
 }
 
@@ -55,7 +52,7 @@ pub struct Receiver<T> {
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = tokio::channel(capacity);
-    let told = Arc::new(Told::new(What::Broadcast));
+    let told = Told::shared(What::Broadcast);
     (Sender { told: told.clone(), sender }, Receiver { told, receiver })
 }
 
@@ -67,7 +64,7 @@ impl<T> Sender<T> {
     /// As [`channel`].
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
-        Self { told: Arc::new(Told::new(What::Broadcast)), sender: tokio::Sender::new(capacity) }
+        Self { told: Told::shared(What::Broadcast), sender: tokio::Sender::new(capacity) }
     }
 
     /// Sends a value, and returns how many receivers there are.
@@ -155,29 +152,5 @@ impl<T: Clone> Receiver<T> {
     }
 }
 
-/// The other methods are those of tokio's own type. (A derived `Debug` would ask for that of `T`.)
-macro_rules! tokios_own {
-    ($($name:ident $field:ident)*) => {$(
-        impl<T> Deref for $name<T> {
-            type Target = tokio::$name<T>;
-
-            fn deref(&self) -> &Self::Target {
-                &self.$field
-            }
-        }
-
-        impl<T> fmt::Debug for $name<T> {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.$field.fmt(formatter)
-            }
-        }
-    )*};
-}
-
-tokios_own! { Sender sender WeakSender sender Receiver receiver }
-
-impl<T> DerefMut for Receiver<T> {
-    fn deref_mut(&mut self) -> &mut tokio::Receiver<T> {
-        &mut self.receiver
-    }
-}
+tokios_own! { Sender sender WeakSender sender }
+tokios_own! { mut Receiver receiver }

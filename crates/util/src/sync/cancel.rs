@@ -1,19 +1,19 @@
 //! A signal to many tasks that they shall end.
 
-use super::notify::{Notify, Waiter};
 use super::told::{Told, What};
 use pin_project_lite::pin_project;
 use slab::Slab;
 use std::fmt;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
-use std::marker::PhantomPinned;
 use std::mem::replace;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
+use tokio::sync::Notify;
+use tokio::sync::futures::{Notified, OwnedNotified};
 
 /// Signals to all holders of its clones, and of tokens made from it, that they shall end.
 ///
@@ -46,7 +46,8 @@ struct Node {
     family: Arc<Mutex<()>>,
     /// Written with Release, before `cancelled` is notified; read with Acquire.
     is_cancelled: AtomicBool,
-    cancelled: Notify,
+    cancelled: Arc<Notify>,
+    told: Told,
     /// `None` once the token is cancelled: it gets no more children then.
     children: Mutex<Option<Slab<Weak<Node>>>>,
     /// The parent, and the key of this node in the parent's `children`.
@@ -60,7 +61,8 @@ impl Node {
         Self {
             family: family.unwrap_or_default(),
             is_cancelled: AtomicBool::new(false),
-            cancelled: Notify::told(Told::new(What::Token)),
+            cancelled: Arc::default(),
+            told: Told::new(What::Token),
             children: Mutex::new(Some(Slab::new())),
             parent,
         }
@@ -148,6 +150,7 @@ impl CancellationToken {
         // Wakers are foreign code: they are called without the lock.
         drop(family);
         for node in nodes.iter().rev() {
+            node.told.provides();
             node.cancelled.notify_waiters();
         }
     }
@@ -163,10 +166,7 @@ impl CancellationToken {
     ///
     /// Cancel safe.
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
-        WaitForCancellationFuture {
-            cancelled: Waiter::new(Borrowed(&self.node)),
-            pinned: PhantomPinned,
-        }
+        Waits { token: self, cancelled: self.node.cancelled.notified() }
     }
 
     /// Does the same as [`cancelled`](Self::cancelled), and takes the token by value.
@@ -175,10 +175,8 @@ impl CancellationToken {
     ///
     /// Cancel safe.
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
-        WaitForCancellationFutureOwned {
-            cancelled: Waiter::new(Owned(self.node)),
-            pinned: PhantomPinned,
-        }
+        let cancelled = self.node.cancelled.clone().notified_owned();
+        Waits { token: Owned(self), cancelled }
     }
 
     /// Runs a future until it ends or the token is cancelled. Returns `None` when the token was
@@ -191,7 +189,7 @@ impl CancellationToken {
     ///
     /// Dropping this future drops the inner future.
     pub fn run_until_cancelled<F: Future>(&self, future: F) -> RunUntilCancelledFuture<'_, F> {
-        RunUntilCancelledFuture { cancelled: self.cancelled(), future, is_running: false }
+        Runs { cancelled: self.cancelled(), future, is_running: false }
     }
 
     /// Does the same as [`run_until_cancelled`](Self::run_until_cancelled), and takes the token
@@ -204,21 +202,17 @@ impl CancellationToken {
         self,
         future: F,
     ) -> RunUntilCancelledFutureOwned<F> {
-        RunUntilCancelledFutureOwned {
-            cancelled: self.cancelled_owned(),
-            future,
-            is_running: false,
-        }
+        Runs { cancelled: self.cancelled_owned(), future, is_running: false }
     }
 
     /// Returns a guard that cancels the token when it is dropped.
     pub fn drop_guard(self) -> DropGuard {
-        DropGuard { token: Some(self) }
+        Guard { token: Some(Owned(self)) }
     }
 
     /// Returns a guard that cancels the token when it is dropped, and borrows the token.
     pub fn drop_guard_ref(&self) -> DropGuardRef<'_> {
-        DropGuardRef { token: Some(self) }
+        Guard { token: Some(self) }
     }
 }
 
@@ -252,22 +246,62 @@ impl fmt::Debug for CancellationToken {
 }
 
 /// Cancels its token when it is dropped; made by [`CancellationToken::drop_guard`].
+pub type DropGuard = Guard<Owned>;
+
+/// Cancels its token when it is dropped; made by [`CancellationToken::drop_guard_ref`].
+pub type DropGuardRef<'a> = Guard<&'a CancellationToken>;
+
+/// Waits until a token is cancelled; made by [`CancellationToken::cancelled`]. As tokio-util's, it
+/// must be pinned.
+pub type WaitForCancellationFuture<'a> = Waits<&'a CancellationToken, Notified<'a>>;
+
+/// Waits until a token is cancelled, and owns the token; made by
+/// [`CancellationToken::cancelled_owned`]. As tokio-util's, it must be pinned.
+pub type WaitForCancellationFutureOwned = Waits<Owned, OwnedNotified>;
+
+/// Runs a future until it ends or a token is cancelled; made by
+/// [`CancellationToken::run_until_cancelled`].
+pub type RunUntilCancelledFuture<'a, F> = Runs<&'a CancellationToken, Notified<'a>, F>;
+
+/// Runs a future until it ends or a token is cancelled, and owns the token; made by
+/// [`CancellationToken::run_until_cancelled_owned`].
+pub type RunUntilCancelledFutureOwned<F> = Runs<Owned, OwnedNotified, F>;
+
+/// A token that a guard or a future owns, where another one borrows it.
+#[derive(Debug)]
+pub struct Owned(CancellationToken);
+
+impl Deref for Owned {
+    type Target = CancellationToken;
+
+    fn deref(&self) -> &CancellationToken {
+        &self.0
+    }
+}
+
+/// Cancels a token when it is dropped.
 #[derive(Debug)]
 #[must_use = "dropping it cancels the token"]
-pub struct DropGuard {
+pub struct Guard<T: Deref<Target = CancellationToken>> {
     /// `None` after `disarm`.
-    token: Option<CancellationToken>,
+    token: Option<T>,
 }
 
 impl DropGuard {
     /// Returns the token without cancelling it.
     pub fn disarm(mut self) -> CancellationToken {
-        let token = self.token.take();
-        token.unwrap_or_else(|| unreachable!("taken out only by value"))
+        self.token.take().expect("taken out only by value").0
     }
 }
 
-impl Drop for DropGuard {
+impl<'a> DropGuardRef<'a> {
+    /// Returns the token without cancelling it.
+    pub fn disarm(mut self) -> &'a CancellationToken {
+        self.token.take().expect("taken out only by value")
+    }
+}
+
+impl<T: Deref<Target = CancellationToken>> Drop for Guard<T> {
     fn drop(&mut self) {
         if let Some(token) = &self.token {
             token.cancel();
@@ -275,175 +309,69 @@ impl Drop for DropGuard {
     }
 }
 
-/// Cancels its token when it is dropped; made by [`CancellationToken::drop_guard_ref`].
-#[derive(Debug)]
-#[must_use = "dropping it cancels the token"]
-pub struct DropGuardRef<'a> {
-    /// `None` after `disarm`.
-    token: Option<&'a CancellationToken>,
-}
-
-impl<'a> DropGuardRef<'a> {
-    /// Returns the token without cancelling it.
-    pub fn disarm(mut self) -> &'a CancellationToken {
-        let token = self.token.take();
-        token.unwrap_or_else(|| unreachable!("taken out only by value"))
-    }
-}
-
-impl Drop for DropGuardRef<'_> {
-    fn drop(&mut self) {
-        if let Some(token) = self.token {
-            token.cancel();
-        }
-    }
-}
-
-/// Holds the node of a token for a future that borrows the token.
-struct Borrowed<'a>(&'a Node);
-
-impl Deref for Borrowed<'_> {
-    type Target = Notify;
-
-    fn deref(&self) -> &Notify {
-        &self.0.cancelled
-    }
-}
-
-/// Holds the node of a token for a future that owns the token.
-struct Owned(Arc<Node>);
-
-impl Deref for Owned {
-    type Target = Notify;
-
-    fn deref(&self) -> &Notify {
-        &self.0.cancelled
-    }
-}
-
 pin_project! {
-    /// Waits until a token is cancelled; made by [`CancellationToken::cancelled`]. As tokio-util's,
-    /// it must be pinned.
+    /// Waits until a token is cancelled.
     #[must_use = "futures do nothing unless awaited"]
-    pub struct WaitForCancellationFuture<'a> {
+    pub struct Waits<T, N> {
+        token: T,
         // Made before the token is looked at, so that a `cancel` after the look is not missed.
-        cancelled: Waiter<Borrowed<'a>>,
         #[pin]
-        pinned: PhantomPinned,
+        cancelled: N,
     }
 }
 
-impl Future for WaitForCancellationFuture<'_> {
+impl<T: Deref<Target = CancellationToken>, N: Future<Output = ()>> Future for Waits<T, N> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let cancelled = self.project().cancelled;
-        match cancelled.holder().0.is_cancelled() {
-            true => Poll::Ready(()),
-            false => cancelled.poll_notified(context),
+        let this = self.project();
+        if this.token.is_cancelled() {
+            return Poll::Ready(());
         }
+        let cancelled = this.cancelled.poll(context);
+        if cancelled.is_pending() {
+            this.token.node.told.waits();
+        }
+        cancelled
     }
 }
 
-impl fmt::Debug for WaitForCancellationFuture<'_> {
+impl<T, N> fmt::Debug for Waits<T, N> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("WaitForCancellationFuture")
     }
 }
 
 pin_project! {
-    /// Waits until a token is cancelled, and owns the token; made by
-    /// [`CancellationToken::cancelled_owned`]. As tokio-util's, it must be pinned.
+    /// Runs a future until it ends or a token is cancelled.
+    #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
-    pub struct WaitForCancellationFutureOwned {
-        // As in `WaitForCancellationFuture`.
-        cancelled: Waiter<Owned>,
+    pub struct Runs<T, N, F> {
         #[pin]
-        pinned: PhantomPinned,
+        cancelled: Waits<T, N>,
+        #[pin]
+        future: F,
+        is_running: bool,
     }
 }
 
-impl Future for WaitForCancellationFutureOwned {
-    type Output = ();
+impl<T, N, F> Future for Runs<T, N, F>
+where
+    T: Deref<Target = CancellationToken>,
+    N: Future<Output = ()>,
+    F: Future,
+{
+    type Output = Option<F::Output>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let cancelled = self.project().cancelled;
-        match cancelled.holder().0.is_cancelled() {
-            true => Poll::Ready(()),
-            false => cancelled.poll_notified(context),
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let begins = !replace(this.is_running, true);
+        if begins && this.cancelled.token.is_cancelled() {
+            return Poll::Ready(None);
         }
-    }
-}
-
-impl fmt::Debug for WaitForCancellationFutureOwned {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("WaitForCancellationFutureOwned")
-    }
-}
-
-pin_project! {
-    /// Runs a future until it ends or a token is cancelled; made by
-    /// [`CancellationToken::run_until_cancelled`].
-    #[derive(Debug)]
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct RunUntilCancelledFuture<'a, F> {
-        #[pin]
-        cancelled: WaitForCancellationFuture<'a>,
-        #[pin]
-        future: F,
-        is_running: bool,
-    }
-}
-
-impl<F: Future> Future for RunUntilCancelledFuture<'_, F> {
-    type Output = Option<F::Output>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
-        let begins = !replace(this.is_running, true);
-        poll_unless(begins && is_cancelled, this.future, this.cancelled, context)
-    }
-}
-
-pin_project! {
-    /// Runs a future until it ends or a token is cancelled, and owns the token; made by
-    /// [`CancellationToken::run_until_cancelled_owned`].
-    #[derive(Debug)]
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct RunUntilCancelledFutureOwned<F> {
-        #[pin]
-        cancelled: WaitForCancellationFutureOwned,
-        #[pin]
-        future: F,
-        is_running: bool,
-    }
-}
-
-impl<F: Future> Future for RunUntilCancelledFutureOwned<F> {
-    type Output = Option<F::Output>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let is_cancelled = this.cancelled.cancelled.holder().0.is_cancelled();
-        let begins = !replace(this.is_running, true);
-        poll_unless(begins && is_cancelled, this.future, this.cancelled, context)
-    }
-}
-
-/// Polls a future, and if it is pending, whether it was cancelled. A future that is cancelled
-/// before it begins is not polled.
-fn poll_unless<F: Future>(
-    is_cancelled: bool,
-    future: Pin<&mut F>,
-    cancelled: Pin<&mut impl Future<Output = ()>>,
-    context: &mut Context<'_>,
-) -> Poll<Option<F::Output>> {
-    if is_cancelled {
-        return Poll::Ready(None);
-    }
-    match future.poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => cancelled.poll(context).map(|()| None),
+        match this.future.poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => this.cancelled.poll(context).map(|()| None),
+        }
     }
 }

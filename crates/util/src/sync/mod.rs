@@ -1,16 +1,12 @@
 //! Channels, locks and events for tasks.
 //!
-//! This crate implements [`CancellationToken`], [`Notify`], [`Semaphore`], [`mpsc`], [`oneshot`]
-//! and [`watch`]. The other items come from crates, by features that are on by default:
+//! Most of it is tokio's module `sync`, which needs no runtime of tokio's, and starts no thread.
+//! [`CancellationToken`] is this crate's. [`mpmc`], a channel with several receivers, which tokio
+//! has not, comes from the crate async-channel, with the feature of that name.
 //!
-//! | name | from | feature |
-//! |---|---|---|
-//! | `Mutex`, `RwLock`, `Barrier`, `OnceCell`, `SetOnce`; in [`broadcast`] | tokio | `sync` |
-//! | [`mpmc`], a channel with several receivers (tokio has none) | async-channel | `mpmc` |
-//!
-//! tokio's module `sync` needs no runtime of tokio's, and starts no thread. All of it works on arc
-//! as it is. With the feature `trace`, `Mutex`, `RwLock` and `Barrier` are types around tokio's,
-//! which tell the timeline and the dump who waits for them and who has them.
+//! [`Semaphore`] and the channels are types around tokio's: to wait for them takes a unit of the
+//! task's budget. With the feature `trace` all types that tasks wait for are such types, and tell
+//! the timeline and the dump who waits for them and who has them.
 //!
 //! The locks of tokio's know nothing of the task's budget. In a loop over a lock that nobody else
 //! holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
@@ -43,49 +39,81 @@
 //! # }
 //! ```
 
-#[cfg(all(feature = "sync", feature = "trace"))]
+/// Gives a type around one of tokio's the methods of that one: those that wait for nothing.
+macro_rules! tokios_own {
+    (mut $($name:ident $field:ident)*) => {$(
+        tokios_own! { $name $field }
+
+        impl<T> std::ops::DerefMut for $name<T> {
+            fn deref_mut(&mut self) -> &mut tokio::$name<T> {
+                &mut self.$field
+            }
+        }
+    )*};
+    ($($name:ident $field:ident)*) => {$(
+        impl<T> std::ops::Deref for $name<T> {
+            type Target = tokio::$name<T>;
+
+            fn deref(&self) -> &tokio::$name<T> {
+                &self.$field
+            }
+        }
+
+        impl<T> std::fmt::Debug for $name<T>
+        where
+            tokio::$name<T>: std::fmt::Debug,
+        {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.$field.fmt(formatter)
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "trace")]
 mod barrier;
 mod blocking;
-#[cfg(feature = "sync")]
 pub mod broadcast;
 mod cancel;
-#[cfg(all(feature = "sync", feature = "trace"))]
+#[cfg(feature = "trace")]
 mod guard;
-mod line;
 pub mod mpsc;
-#[cfg(all(feature = "sync", feature = "trace"))]
+#[cfg(feature = "trace")]
 mod mutex;
+#[cfg(feature = "trace")]
 mod notify;
 pub mod oneshot;
-#[cfg(all(feature = "sync", feature = "trace"))]
+#[cfg(feature = "trace")]
 mod rwlock;
 mod semaphore;
 pub(crate) mod told;
+mod wait;
 pub mod watch;
 
 pub use cancel::{
     CancellationToken, DropGuard, DropGuardRef, RunUntilCancelledFuture,
     RunUntilCancelledFutureOwned, WaitForCancellationFuture, WaitForCancellationFutureOwned,
 };
-pub use notify::{Notified, Notify, OwnedNotified};
-pub use semaphore::{
-    AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
+pub use semaphore::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+pub use tokio::sync::{
+    AcquireError, BarrierWaitResult, OnceCell, SetError, SetOnce, SetOnceError, TryAcquireError,
+    TryLockError,
 };
 
 #[cfg(feature = "mpmc")]
 pub use async_channel as mpmc;
-#[cfg(all(feature = "sync", not(feature = "trace")))]
+#[cfg(not(feature = "trace"))]
 pub use tokio::sync::{
-    Barrier, MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
+    Barrier, MappedMutexGuard, Mutex, MutexGuard, Notify, OwnedMappedMutexGuard, OwnedMutexGuard,
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
     RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+    futures::{Notified, OwnedNotified},
 };
-#[cfg(feature = "sync")]
-pub use tokio::sync::{BarrierWaitResult, OnceCell, SetError, SetOnce, SetOnceError, TryLockError};
-#[cfg(all(feature = "sync", feature = "trace"))]
+#[cfg(feature = "trace")]
 pub use {
     barrier::Barrier,
     mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard},
+    notify::{Notified, Notify, OwnedNotified},
     rwlock::{
         OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
         RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,

@@ -1,7 +1,9 @@
-//! Channels with several senders and one receiver. Names and meaning are tokio's.
+//! tokio's channels with several senders and one receiver.
 //!
-//! A [`Semaphore`] decides which sender is next when the channel is full. Sending and receiving
-//! take part in the task's budget: a task that always finds values still lets others run.
+//! To send, if that waits for room, and to receive take a unit of the task's budget: a task that
+//! always finds values still lets others run. With the feature `trace`, both ends tell when they
+//! wait, and what they send and receive. All else is tokio's, and is described there: each type
+//! stands around tokio's, and gives its other methods. The receivers are streams.
 //!
 //! # Examples
 //!
@@ -24,18 +26,19 @@
 //! # }
 //! ```
 
-mod channel;
 pub mod error;
 mod permit;
 mod receiver;
 mod sender;
+mod tolds;
 
 pub use permit::{OwnedPermit, Permit, PermitIterator};
 pub use receiver::{Receiver, UnboundedReceiver};
 pub use sender::{Sender, UnboundedSender, WeakSender, WeakUnboundedSender};
 
-use super::semaphore::Semaphore;
-use channel::{Channel, Outlet};
+use super::Semaphore;
+use tokio::sync::mpsc as tokio;
+use tolds::Tolds;
 
 /// Creates a channel that holds at most `buffer` values.
 ///
@@ -45,15 +48,16 @@ use channel::{Channel, Outlet};
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     const MAX: usize = Semaphore::MAX_PERMITS;
-    assert!(buffer > 0, "mpsc bounded channel requires buffer > 0");
     assert!(buffer <= MAX, "a channel holds at most {MAX} values, not {buffer}");
-    let channel = Channel::new(buffer);
-    (Sender(channel.clone()), Receiver(Outlet::new(channel)))
+    let told = Tolds::new();
+    let (sender, receiver) = tokio::channel(buffer);
+    (Sender { told: told.clone(), sender }, Receiver { told, receiver })
 }
 
 /// Creates a channel that holds any number of values.
 #[track_caller]
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
-    let channel = Channel::new(0);
-    (UnboundedSender(channel.clone()), UnboundedReceiver(Outlet::new(channel)))
+    let told = Tolds::new();
+    let (sender, receiver) = tokio::unbounded_channel();
+    (UnboundedSender { told: told.clone(), sender }, UnboundedReceiver { told, receiver })
 }

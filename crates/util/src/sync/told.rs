@@ -14,17 +14,19 @@ pub(crate) use off::*;
 mod on {
     pub(crate) use arc_trace::What;
     use arc_trace::{Resource, is_on, tell};
-    #[cfg(feature = "sync")]
     use std::future::{Future, poll_fn};
     use std::panic::Location;
-    #[cfg(feature = "sync")]
     use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, OnceLock};
 
     /// So many things are no pile.
     const PILE_MIN: usize = 1_024;
 
     type Line = Option<&'static Location<'static>>;
+
+    /// What the ends of a channel have in common.
+    pub(crate) type Shared = Arc<Told>;
 
     /// What is told of one lock, or of one end of a channel.
     #[derive(Debug)]
@@ -33,12 +35,20 @@ mod on {
         location: &'static Location<'static>,
         /// Made when there is something to tell: many channels are never waited for.
         resource: OnceLock<Arc<Resource>>,
+        /// How many values are in the channel. They are counted also while nobody listens.
+        inside: AtomicUsize,
     }
 
     impl Told {
         #[track_caller]
         pub(crate) const fn new(what: What) -> Self {
-            Self { what, location: Location::caller(), resource: OnceLock::new() }
+            let (location, inside) = (Location::caller(), AtomicUsize::new(0));
+            Self { what, location, resource: OnceLock::new(), inside }
+        }
+
+        #[track_caller]
+        pub(crate) fn shared(what: What) -> Shared {
+            Arc::new(Self::new(what))
         }
 
         fn resource(&self) -> &Arc<Resource> {
@@ -57,7 +67,6 @@ mod on {
         }
 
         /// Awaits a future, and tells that the task waits as long as that is pending.
-        #[cfg(feature = "sync")]
         pub(crate) async fn telling<F: Future>(&self, line: Line, future: F) -> F::Output {
             let mut future = pin!(future);
             poll_fn(|context| {
@@ -119,13 +128,22 @@ mod on {
 
         /// A value goes into the channel.
         pub(crate) fn sends(&self) {
+            self.inside.fetch_add(1, Ordering::Relaxed);
             if is_on() {
                 tell::sends(self.resource());
             }
         }
 
+        /// A value goes into a channel that has room for any number.
+        pub(crate) fn sends_without_limit(&self) {
+            self.sends();
+            let inside = self.inside.load(Ordering::Relaxed);
+            self.piles(inside, || inside);
+        }
+
         /// So many values come out of the channel.
         pub(crate) fn receives(&self, count: usize) {
+            self.inside.fetch_sub(count, Ordering::Relaxed);
             if count > 0 && is_on() {
                 tell::receives(self.resource(), count);
             }
@@ -147,7 +165,6 @@ mod on {
 
 #[cfg(not(feature = "trace"))]
 mod off {
-    #[cfg(feature = "sync")]
     type Line = Option<&'static std::panic::Location<'static>>;
 
     /// See the other one.
@@ -158,16 +175,16 @@ mod off {
         Value,
         Oneshot,
         Watch,
-        Notify,
         Closed,
         Token,
         JoinSet,
         Select,
-        #[cfg(feature = "sync")]
         Broadcast,
     }
 
-    #[derive(Debug)]
+    pub(crate) type Shared = Told;
+
+    #[derive(Clone, Debug)]
     pub(crate) struct Told;
 
     #[derive(Debug)]
@@ -180,9 +197,13 @@ mod off {
         }
 
         #[inline(always)]
+        pub(crate) fn shared(_what: What) -> Shared {
+            Self
+        }
+
+        #[inline(always)]
         pub(crate) fn waits(&self) {}
 
-        #[cfg(feature = "sync")]
         #[inline(always)]
         pub(crate) fn telling<F>(&self, _line: Line, future: F) -> F {
             future
@@ -192,9 +213,6 @@ mod off {
         pub(crate) fn holds(&self) -> Held {
             Held
         }
-
-        #[inline(always)]
-        pub(crate) fn comes(&self) {}
 
         #[inline(always)]
         pub(crate) fn chooses(&self, _branch: usize, _branches: usize) {}
@@ -207,6 +225,9 @@ mod off {
 
         #[inline(always)]
         pub(crate) fn sends(&self) {}
+
+        #[inline(always)]
+        pub(crate) fn sends_without_limit(&self) {}
 
         #[inline(always)]
         pub(crate) fn receives(&self, _count: usize) {}

@@ -343,10 +343,6 @@ impl<'a, T: 'static> JoinSetBuilder<'a, T> {
 
     /// Does the same as [`JoinSet::spawn_local`].
     ///
-    /// # Errors
-    ///
-    /// None so far.
-    ///
     /// # Panics
     ///
     /// Panics outside a `LocalSet`.
@@ -359,10 +355,6 @@ impl<'a, T: 'static> JoinSetBuilder<'a, T> {
     }
 
     /// Does the same as [`JoinSet::spawn_local_on`].
-    ///
-    /// # Errors
-    ///
-    /// None so far.
     pub fn spawn_local_on(
         self,
         future: impl Future<Output = T> + 'static,
@@ -376,10 +368,6 @@ impl<'a, T: 'static> JoinSetBuilder<'a, T> {
 impl<T: Send + 'static> JoinSetBuilder<'_, T> {
     /// Does the same as [`JoinSet::spawn`], and gives the task its name.
     ///
-    /// # Errors
-    ///
-    /// None so far.
-    ///
     /// # Panics
     ///
     /// Panics outside a runtime.
@@ -392,10 +380,6 @@ impl<T: Send + 'static> JoinSetBuilder<'_, T> {
     }
 
     /// Does the same as [`JoinSet::spawn_on`], and gives the task its name.
-    ///
-    /// # Errors
-    ///
-    /// None so far.
     #[track_caller]
     pub fn spawn_on(
         self,
@@ -406,10 +390,6 @@ impl<T: Send + 'static> JoinSetBuilder<'_, T> {
     }
 
     /// Does the same as [`JoinSet::spawn_blocking`].
-    ///
-    /// # Errors
-    ///
-    /// None so far.
     ///
     /// # Panics
     ///
@@ -423,10 +403,6 @@ impl<T: Send + 'static> JoinSetBuilder<'_, T> {
     }
 
     /// Does the same as [`JoinSet::spawn_blocking_on`].
-    ///
-    /// # Errors
-    ///
-    /// None so far.
     #[track_caller]
     pub fn spawn_blocking_on(
         self,

@@ -60,17 +60,6 @@ impl Wake for Woken {
     }
 }
 
-/// A waker that panics when it wakes.
-pub fn panicking_waker() -> Waker {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("a waker panics on purpose");
-        }
-    }
-    Arc::new(Panics).into()
-}
-
 /// Polls a future once.
 pub fn poll_once<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(waker))

@@ -31,10 +31,6 @@ Check the stages of inside/.
 usage: cargo run -p arc-inside --bin check [-- OPTION]
 
   --quick      only what they print, their lengths, the bugs, and the exercises
-  --bugs       only the bugs, and whether shuttle finds the races among them
-  --shuttle    only a thousand orders of each stage
-  --exercises  only the exercises: each fails at first, passes with its solution, refuses the wrong
-               solutions that are listed there, and accepts the other right ones
   --grade DIR  say of each exercise in the folder DIR whether it is solved; only what stands between
                its marks counts, and it is run in a clean copy
   --diff 03    print the lines of a stage that the one before it does not have
@@ -74,9 +70,6 @@ fn main() -> ExitCode {
     let complaints = match words[..] {
         [] => check(&["lengths", "transcripts", "gaps", "bugs", "exercises", "races", "shuttle"]),
         ["--quick"] => check(&["lengths", "transcripts", "bugs", "exercises"]),
-        ["--bugs"] => check(&["bugs", "races"]),
-        ["--shuttle"] => check(&["shuttle"]),
-        ["--exercises"] => check(&["exercises"]),
         ["--grade", folder] => grade::grade(&Builder::new(), Path::new(folder)),
         ["--bless"] => check(&["bless"]),
         ["--diff", number] => print_diff(number),

@@ -77,7 +77,6 @@ mod ending;
 mod leases;
 mod lists;
 mod parking;
-mod permits;
 mod recorder;
 mod sockets;
 

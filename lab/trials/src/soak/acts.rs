@@ -128,17 +128,15 @@ async fn channel(mut me: Me) -> io::Result<()> {
     let mut brood = Brood::default();
     for number in 0..senders {
         let sender = sender.clone();
-        brood.push(me.spawn(move |mut me| {
-            Box::pin(async move {
-                for value in 0..each {
-                    if me.rng.u8(..64) == 0 {
-                        sleep(me.micros(200)).await;
-                    }
-                    sender.send((number, value)).await.map_err(io::Error::other)?;
+        brood.push(me.spawn(move |mut me| async move {
+            for value in 0..each {
+                if me.rng.u8(..64) == 0 {
+                    sleep(me.micros(200)).await;
                 }
-                // Its bomb, if it has one, goes off when all has been sent.
-                Ok(())
-            })
+                sender.send((number, value)).await.map_err(io::Error::other)?;
+            }
+            // Its bomb, if it has one, goes off when all has been sent.
+            Ok(())
         }));
     }
     drop(sender);
@@ -200,18 +198,14 @@ async fn infanticide(mut me: Me) -> io::Result<()> {
     for _ in 0..me.rng.u32(1..7) {
         let child = match me.rng.u8(..4) {
             0 => me.spawn(|_| Box::pin(pending())),
-            1 => me.spawn(|_| {
-                Box::pin(async {
-                    loop {
-                        yield_now().await;
-                    }
-                })
+            1 => me.spawn(|_| async {
+                loop {
+                    yield_now().await;
+                }
             }),
-            2 => me.spawn(|_| {
-                Box::pin(async {
-                    sleep(Duration::from_secs(5_000)).await;
-                    Ok(())
-                })
+            2 => me.spawn(|_| async {
+                sleep(Duration::from_secs(5_000)).await;
+                Ok(())
             }),
             _ => me.spawn(any),
         };

@@ -248,68 +248,57 @@ async fn tcp(mut me: Me) -> io::Result<()> {
     let address = listener.local_addr()?;
     let clients = me.rng.usize(1..5);
     let mut brood = Brood::default();
-    brood.push(me.spawn(move |mut me| {
-        Box::pin(async move {
-            let mut sessions = Brood::default();
-            for _ in 0..clients {
-                let (stream, _) = listener.accept().await?;
-                sessions.push(me.spawn(|mut me| {
-                    Box::pin(async move {
-                        let streams = halves(&mut me, stream);
-                        serve(&mut me, streams).await
-                    })
-                }));
-            }
-            sessions.join().await;
-            Ok(())
-        })
+    brood.push(me.spawn(move |mut me| async move {
+        let mut sessions = Brood::default();
+        for _ in 0..clients {
+            let (stream, _) = listener.accept().await?;
+            sessions.push(me.spawn(|mut me| async move {
+                let streams = halves(&mut me, stream);
+                serve(&mut me, streams).await
+            }));
+        }
+        sessions.join().await;
+        Ok(())
     }));
     for _ in 0..clients {
-        brood.push(me.spawn(move |mut me| {
-            Box::pin(async move {
-                let plan = Plan::any(&mut me);
-                let stream = TcpStream::connect(address).await?;
-                may_reset(&mut me, &stream, &plan)?;
-                let streams = halves(&mut me, stream);
-                client(&mut me, streams, plan).await
-            })
+        brood.push(me.spawn(move |mut me| async move {
+            let plan = Plan::any(&mut me);
+            let stream = TcpStream::connect(address).await?;
+            may_reset(&mut me, &stream, &plan)?;
+            let streams = halves(&mut me, stream);
+            client(&mut me, streams, plan).await
         }));
     }
     brood.join().await;
     Ok(())
 }
 
-async fn unix(mut me: Me) -> io::Result<()> {
+async fn unix(me: Me) -> io::Result<()> {
     let name = format!("arc-soak-{}-{}", std::process::id(), me.ticket.serial);
     let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
     let listener = UnixListener::bind_addr(&address)?;
-    let mut brood = Brood::default();
-    brood.push(me.spawn(move |mut me| {
-        Box::pin(async move {
-            let (stream, _) = listener.accept().await?;
-            let streams = halves(&mut me, stream);
-            serve(&mut me, streams).await
-        })
-    }));
-    let plan = Plan::any(&mut me);
     let stream = UnixStream::connect_addr(&address).await?;
-    let streams = halves(&mut me, stream);
-    client(&mut me, streams, plan).await?;
-    brood.join().await;
-    Ok(())
+    serve_beside(me, stream, async move { Ok(listener.accept().await?.0) }).await
 }
 
-async fn unix_pair(mut me: Me) -> io::Result<()> {
+async fn unix_pair(me: Me) -> io::Result<()> {
     let (left, right) = UnixStream::pair()?;
-    let plan = Plan::any(&mut me);
+    serve_beside(me, left, async { Ok(right) }).await
+}
+
+/// A client, whose server is a task.
+async fn serve_beside(
+    mut me: Me,
+    stream: UnixStream,
+    server: impl Future<Output = io::Result<UnixStream>> + Send + 'static,
+) -> io::Result<()> {
     let mut brood = Brood::default();
-    brood.push(me.spawn(move |mut me| {
-        Box::pin(async move {
-            let streams = halves(&mut me, right);
-            serve(&mut me, streams).await
-        })
+    brood.push(me.spawn(move |mut me| async move {
+        let streams = halves(&mut me, server.await?);
+        serve(&mut me, streams).await
     }));
-    let streams = halves(&mut me, left);
+    let plan = Plan::any(&mut me);
+    let streams = halves(&mut me, stream);
     client(&mut me, streams, plan).await?;
     brood.join().await;
     Ok(())
@@ -320,15 +309,13 @@ macro_rules! exchange {
     ($me:ident, $left:ident, $right:ident) => {{
         let (seed, count) = ($me.rng.u64(..), $me.rng.u64(1..20));
         let mut brood = Brood::default();
-        brood.push($me.spawn(move |_| {
-            Box::pin(async move {
-                let mut buffer = vec![0; 65_536];
-                for _ in 0..count {
-                    let length = $right.recv(&mut buffer).await?;
-                    $right.send(&buffer[..length]).await?;
-                }
-                Ok(())
-            })
+        brood.push($me.spawn(move |_| async move {
+            let mut buffer = vec![0; 65_536];
+            for _ in 0..count {
+                let length = $right.recv(&mut buffer).await?;
+                $right.send(&buffer[..length]).await?;
+            }
+            Ok(())
         }));
         let mut buffer = vec![0; 65_536];
         for _ in 0..count {
@@ -411,26 +398,22 @@ async fn dropped_server(mut me: Me) -> io::Result<()> {
     let listener = TcpListener::bind(place(&mut me, 1)).await?;
     let address = listener.local_addr()?;
     let mut brood = Brood::default();
-    brood.push(me.spawn(move |mut me| {
-        Box::pin(async move {
-            loop {
-                let (stream, _) = listener.accept().await?;
-                let streams = halves(&mut me, stream);
-                if me.rng.bool() {
-                    serve(&mut me, streams).await?;
-                }
+    brood.push(me.spawn(move |mut me| async move {
+        loop {
+            let (stream, _) = listener.accept().await?;
+            let streams = halves(&mut me, stream);
+            if me.rng.bool() {
+                serve(&mut me, streams).await?;
             }
-        })
+        }
     }));
     for _ in 0..me.rng.u32(1..5) {
-        brood.push(me.spawn(move |mut me| {
-            Box::pin(async move {
-                // In any case it is as if the server had left.
-                let plan = Plan { leaves: Some((End::Server, u64::MAX)), ..Plan::any(&mut me) };
-                let Ok(stream) = TcpStream::connect(address).await else { return Ok(()) };
-                let streams = halves(&mut me, stream);
-                client(&mut me, streams, plan).await
-            })
+        brood.push(me.spawn(move |mut me| async move {
+            // In any case it is as if the server had left.
+            let plan = Plan { leaves: Some((End::Server, u64::MAX)), ..Plan::any(&mut me) };
+            let Ok(stream) = TcpStream::connect(address).await else { return Ok(()) };
+            let streams = halves(&mut me, stream);
+            client(&mut me, streams, plan).await
         }));
     }
     sleep(me.micros(3_000)).await;

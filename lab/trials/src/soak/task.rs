@@ -13,7 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 /// What a task does. An error is a fault, unless the task was aborted or its runtime ends.
-pub type Act = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+pub trait Doing: Future<Output = io::Result<()>> + Send + 'static {}
+
+impl<F: Future<Output = io::Result<()>> + Send + 'static> Doing for F {}
+
+/// The same, of any type.
+pub type Act = Pin<Box<dyn Doing>>;
 
 /// What is known of a task while it lives, and when it is joined.
 pub struct Ticket {

@@ -2,7 +2,7 @@
 
 use super::census::Census;
 use super::outsider::{Errand, Outsider};
-use super::task::{Act, Child, Job, Ticket, Tracked};
+use super::task::{Child, Doing, Job, Ticket, Tracked};
 use crate::account::fault;
 use arc::runtime::Handle;
 use fastrand::Rng;
@@ -64,11 +64,11 @@ pub struct Me {
 
 impl World {
     /// Spawns a task from where this may not be the current runtime.
-    pub fn spawn(
+    pub fn spawn<F: Doing>(
         self: &Arc<Self>,
         rng: &mut Rng,
         parent: Option<&Me>,
-        act: impl FnOnce(Me) -> Act,
+        act: impl FnOnce(Me) -> F,
     ) -> Child {
         let (ticket, tracked) = self.tracked(rng, parent, act);
         let handle = if rng.bool() {
@@ -80,22 +80,22 @@ impl World {
         Child::new(ticket, handle)
     }
 
-    pub fn tracked(
+    pub fn tracked<F: Doing>(
         self: &Arc<Self>,
         rng: &mut Rng,
         parent: Option<&Me>,
-        act: impl FnOnce(Me) -> Act,
+        act: impl FnOnce(Me) -> F,
     ) -> (Arc<Ticket>, Tracked) {
         let depth = parent.map_or(0, |parent| parent.depth + 1);
         let ticket = Ticket::new(&self.census, parent.map(|parent| parent.ticket.clone()));
         let me = Me { world: self.clone(), ticket: ticket.clone(), rng: rng.fork(), depth };
-        (ticket.clone(), Tracked::new(ticket, rng, act(me)))
+        (ticket.clone(), Tracked::new(ticket, rng, Box::pin(act(me))))
     }
 }
 
 impl Me {
     /// Spawns a task one level deeper.
-    pub fn spawn(&mut self, act: impl FnOnce(Me) -> Act) -> Child {
+    pub fn spawn<F: Doing>(&mut self, act: impl FnOnce(Me) -> F) -> Child {
         let mut rng = self.rng.fork();
         if rng.u8(..4) == 0 {
             return self.world.spawn(&mut rng, Some(self), act);

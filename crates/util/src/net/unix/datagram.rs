@@ -3,6 +3,7 @@
 use super::address::{address_of, explain};
 #[cfg(feature = "bytes")]
 use crate::net::buffers::{DATAGRAM_MAX, append};
+use crate::net::datagrams::datagrams;
 use crate::net::options::{options, wraps};
 use arc::io::{Async, Direction};
 use arc::time::sleep;
@@ -109,21 +110,6 @@ impl UnixDatagram {
         connected.map_err(|error| explain("connecting to", path, error))
     }
 
-    /// Sends a datagram to the peer. Returns the number of bytes sent, which is the whole
-    /// datagram.
-    ///
-    /// # Errors
-    ///
-    /// Fails when there is no peer, when the datagram is too long, and when the runtime has
-    /// ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: if the future is dropped before it is ready, the datagram was not sent.
-    pub async fn send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.0.write_with(|socket| socket.send(datagram)).await
-    }
-
     /// Sends a datagram to a path, or to an abstract name.
     ///
     /// While the receiver's queue is full, it tries again after a wait of at most 10 ms. It
@@ -154,44 +140,6 @@ impl UnixDatagram {
         }
     }
 
-    /// Receives a datagram into a buffer and returns its length. The sender is the peer, or any
-    /// sender if the socket has no peer. Bytes that do not fit into the buffer are lost.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call. Fails when the runtime has ended.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no datagram is lost.
-    pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read_with(|socket| socket.recv(buffer)).await
-    }
-
-    /// Receives a datagram like [`recv`](Self::recv), and also returns the address of the
-    /// sender, which may have no name.
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv`.
-    ///
-    /// # Cancellation
-    ///
-    /// Same as `recv`.
-    pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.read_with(|socket| socket.recv_from(buffer)).await
-    }
-
-    /// Sends a datagram to the peer without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no room. Otherwise the same as
-    /// [`send`](Self::send).
-    pub fn try_send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Write, |socket| socket.send(datagram))
-    }
-
     /// Sends a datagram to a path, or to an abstract name, without waiting.
     ///
     /// # Errors
@@ -203,139 +151,9 @@ impl UnixDatagram {
         // Do not ask for readiness: the receiver may have room without an event for this socket.
         self.0.get_ref().send_to_addr(datagram, &address)
     }
-
-    /// Receives a datagram without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no datagram. Otherwise the same as
-    /// [`recv`](Self::recv).
-    pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Read, |socket| socket.recv(buffer))
-    }
-
-    /// Receives a datagram like [`try_recv`](Self::try_recv), and also returns the address of
-    /// the sender.
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv`.
-    pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.try_with(Direction::Read, |socket| socket.recv_from(buffer))
-    }
 }
 
-/// For futures that are written by hand. tokio's polls for receiving take a `ReadBuf`.
-impl UnixDatagram {
-    /// Polls until a datagram has been sent to the peer. See [`send`](Self::send).
-    ///
-    /// # Errors
-    ///
-    /// Same as `send`.
-    pub fn poll_send(&self, context: &mut Context<'_>, datagram: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_transfer(Direction::Write, context, 0, |socket| socket.send(datagram))
-    }
-
-    /// Polls for a datagram, and returns its length. See [`recv`](Self::recv).
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv`.
-    pub fn poll_recv(
-        &self,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_transfer(Direction::Read, context, 0, |socket| socket.recv(buffer))
-    }
-
-    /// Polls for a datagram, and returns its length and its sender. See
-    /// [`recv_from`](Self::recv_from).
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv_from`.
-    pub fn poll_recv_from(
-        &self,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        let mut sender = None;
-        let received = self.poll_transfer(Direction::Read, context, 0, |socket| {
-            let (length, from) = socket.recv_from(buffer)?;
-            sender = Some(from);
-            Ok(length)
-        });
-        let length = ready!(received)?;
-        Poll::Ready(Ok((length, sender.expect("a datagram has a sender"))))
-    }
-}
-
-/// Receiving to the end of a buffer, such as a `Vec<u8>` or a `BytesMut`.
-///
-/// A datagram is received into the room that the buffer has, and cut if it is longer: so make room
-/// first. (A vector without room gets some, but little.) It is received into memory of its own
-/// first.
-#[cfg(feature = "bytes")]
-impl UnixDatagram {
-    /// Receives a datagram to the end of a buffer, and returns its length. See
-    /// [`recv`](Self::recv).
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no datagram is lost.
-    pub async fn recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
-        let receive = |socket: &net::UnixDatagram| {
-            append(buffer, DATAGRAM_MAX, |bytes| Ok((socket.recv(bytes)?, ())))
-        };
-        self.0.read_with(receive).await.map(|(length, ())| length)
-    }
-
-    /// Receives a datagram to the end of a buffer, and returns its length and its sender. See
-    /// [`recv_from`](Self::recv_from).
-    ///
-    /// # Errors
-    ///
-    /// Same as `recv_from`.
-    ///
-    /// # Cancellation
-    ///
-    /// Cancel safe: no datagram is lost.
-    pub async fn recv_buf_from<B: BufMut>(
-        &self,
-        buffer: &mut B,
-    ) -> io::Result<(usize, SocketAddr)> {
-        let receive = |socket: &net::UnixDatagram| {
-            append(buffer, DATAGRAM_MAX, |bytes| socket.recv_from(bytes))
-        };
-        self.0.read_with(receive).await
-    }
-
-    /// Receives a datagram to the end of a buffer without waiting. See
-    /// [`try_recv`](Self::try_recv).
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv`.
-    pub fn try_recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
-        append(buffer, DATAGRAM_MAX, |bytes| Ok((self.try_recv(bytes)?, ())))
-            .map(|(length, ())| length)
-    }
-
-    /// Receives a datagram to the end of a buffer without waiting, and returns its length and its
-    /// sender. See [`try_recv_from`](Self::try_recv_from).
-    ///
-    /// # Errors
-    ///
-    /// Same as `try_recv_from`.
-    pub fn try_recv_buf_from<B: BufMut>(&self, buffer: &mut B) -> io::Result<(usize, SocketAddr)> {
-        append(buffer, DATAGRAM_MAX, |bytes| self.try_recv_from(bytes))
-    }
-}
+datagrams!(UnixDatagram, net::UnixDatagram, SocketAddr);
 
 options! { UnixDatagram, |this| this.0.get_ref();
     /// Returns the address that the socket is bound to.

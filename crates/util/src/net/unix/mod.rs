@@ -9,7 +9,7 @@ mod listener;
 pub mod pipe;
 mod socket;
 mod stream;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "ucred", target_os = "linux"))]
 mod ucred;
 
 pub use datagram::UnixDatagram;
@@ -17,7 +17,7 @@ pub use listener::UnixListener;
 pub use socket::UnixSocket;
 pub use std::os::unix::net::SocketAddr;
 pub use stream::UnixStream;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "ucred", target_os = "linux"))]
 pub use ucred::UCred;
 
 /// The reading half of a Unix stream.

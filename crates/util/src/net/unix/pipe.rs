@@ -2,16 +2,18 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
+use crate::forward::reads_by;
 use crate::kernel::would_block;
 #[cfg(feature = "bytes")]
 use crate::net::buffers::{READ_MAX, append};
-use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
+use crate::net::options::has_descriptor;
+use arc::io::{Async, AsyncWrite, Direction};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::{self, File};
-use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Result, Write};
+use std::io::{Error, ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Result, Write};
 use std::ops::Deref;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::pin::Pin;
@@ -248,17 +250,7 @@ macro_rules! end {
             }
         }
 
-        impl AsFd for $type {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                self.0.get_ref().as_fd()
-            }
-        }
-
-        impl AsRawFd for $type {
-            fn as_raw_fd(&self) -> RawFd {
-                self.as_fd().as_raw_fd()
-            }
-        }
+        has_descriptor!($type);
     };
 }
 
@@ -344,20 +336,4 @@ impl Receiver {
     }
 }
 
-impl AsyncRead for Receiver {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &self.0).poll_read(context, buffer)
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &self.0).poll_read_vectored(context, buffers)
-    }
-}
+reads_by! { [] Receiver, |this| Pin::new(&mut &this.0) }

@@ -4,10 +4,10 @@ use super::address::{address_of, explain, to_socket2};
 use super::datagram::UnixDatagram;
 use super::listener::UnixListener;
 use super::stream::UnixStream;
+use crate::net::options::has_descriptor;
 use socket2::{Domain, Socket, Type};
 use std::fmt;
 use std::io::{Error, ErrorKind, Result};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 
 /// A Unix socket that neither listens nor is connected yet. Names are tokio's.
@@ -133,14 +133,4 @@ impl fmt::Debug for UnixSocket {
     }
 }
 
-impl AsFd for UnixSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-impl AsRawFd for UnixSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.as_fd().as_raw_fd()
-    }
-}
+has_descriptor!(UnixSocket);

@@ -1,13 +1,14 @@
 //! Connections of the Unix domain.
 
 use super::address::{address_of, explain, to_socket2};
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "ucred", target_os = "linux"))]
 use super::ucred::UCred;
+use crate::forward::{reads_by, writes_by};
 #[cfg(feature = "bytes")]
 use crate::net::buffers::{READ_MAX, append};
 use crate::net::options::{options, wraps};
 use crate::net::split::sealed;
-use arc::io::{Async, AsyncRead, AsyncWrite, Direction};
+use arc::io::{Async, Direction};
 use arc::task::consume_budget;
 use arc::time::sleep;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -16,7 +17,6 @@ use std::net::Shutdown;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// The first wait when the listener's queue is full. Each wait doubles the one before.
@@ -140,7 +140,7 @@ impl UnixStream {
     /// # Errors
     ///
     /// Any error of the system call.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "ucred", target_os = "linux"))]
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of(&self.0)
     }
@@ -219,55 +219,8 @@ impl sealed::Stream for UnixStream {
     }
 }
 
-/// Implements reading and writing by the `Async` inside.
-macro_rules! implement {
-    ($type:ty) => {
-        impl AsyncRead for $type {
-            fn poll_read(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffer: &mut [u8],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut &self.0).poll_read(context, buffer)
-            }
-
-            fn poll_read_vectored(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffers: &mut [IoSliceMut<'_>],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut &self.0).poll_read_vectored(context, buffers)
-            }
-        }
-
-        impl AsyncWrite for $type {
-            fn poll_write(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffer: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut &self.0).poll_write(context, buffer)
-            }
-
-            fn poll_write_vectored(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                buffers: &[IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                Pin::new(&mut &self.0).poll_write_vectored(context, buffers)
-            }
-
-            fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut &self.0).poll_flush(context)
-            }
-
-            /// Shuts down the sending direction.
-            fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut &self.0).poll_close(context)
-            }
-        }
-    };
-}
-
-implement!(UnixStream);
-implement!(&UnixStream);
+reads_by! { [] UnixStream, |this| Pin::new(&mut &this.0) }
+reads_by! { [] &UnixStream, |this| Pin::new(&mut &this.0) }
+// Closing it shuts down the sending direction.
+writes_by! { [] UnixStream, |this| Pin::new(&mut &this.0) }
+writes_by! { [] &UnixStream, |this| Pin::new(&mut &this.0) }

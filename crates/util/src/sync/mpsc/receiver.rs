@@ -1,51 +1,63 @@
 //! The receiving ends of channels.
 
-use super::channel::{Outlet, Wait};
 use super::error::TryRecvError;
+use super::tolds::Tolds;
 use crate::sync::blocking::{block_on, may_block};
+use crate::sync::wait::{poll_wait, wait};
 use futures_util::Stream;
-use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use tokio::sync::mpsc as tokio;
 
 /// The receiving end of a [`channel`](super::channel()). Dropping it closes the channel and drops
 /// the values in it.
-pub struct Receiver<T>(pub(super) Outlet<T>);
-
-impl<T> Receiver<T> {
-    /// Returns the number of places that are free now.
-    pub fn capacity(&self) -> usize {
-        self.0.channel.places.available_permits()
-    }
-
-    /// Returns the number of places in the channel, free or not.
-    pub fn max_capacity(&self) -> usize {
-        self.0.channel.max_capacity
-    }
+pub struct Receiver<T> {
+    pub(super) told: Tolds,
+    pub(super) receiver: tokio::Receiver<T>,
 }
 
 /// The receiving end of an [`unbounded_channel`](super::unbounded_channel). Dropping it closes
 /// the channel and drops the values in it.
-pub struct UnboundedReceiver<T>(pub(super) Outlet<T>);
+pub struct UnboundedReceiver<T> {
+    pub(super) told: Tolds,
+    pub(super) receiver: tokio::UnboundedReceiver<T>,
+}
+
+impl<T> Receiver<T> {
+    /// How many values there are, together with those for which a place is reserved.
+    fn expected(&self) -> usize {
+        self.max_capacity() - self.capacity()
+    }
+}
+
+impl<T> UnboundedReceiver<T> {
+    fn expected(&self) -> usize {
+        self.len()
+    }
+}
 
 /// Defines what both kinds of receivers have.
 macro_rules! receiver {
     ($name:ident, $create:literal, $send:literal) => {
-        /// Methods that both kinds of channels have.
         impl<T> $name<T> {
+            /// Tells that so many values came out, and so made room.
+            fn took(&self, count: usize) {
+                self.told.value.receives(count);
+                self.told.room.provides();
+            }
+
             /// Waits for the next value.
             ///
             /// Returns `None` when the channel is empty and no more values can be sent, because
-            /// all senders were dropped or the receiver was [closed](Self::close).
+            /// all senders were dropped or the receiver was closed.
             ///
             /// # Cancellation
             ///
             /// Cancel safe: no value is lost.
-            #[inline]
-            pub fn recv(&mut self) -> impl Future<Output = Option<T>> + use<'_, T> {
-                Wait::new(&mut self.0, Outlet::poll_pop)
+            pub async fn recv(&mut self) -> Option<T> {
+                let value = wait(&self.told.value, self.receiver.recv()).await?;
+                self.took(1);
+                Some(value)
             }
 
             /// Waits for values, and adds them to the end of `values`: those that are there, but at
@@ -72,10 +84,9 @@ macro_rules! receiver {
             /// # }
             /// ```
             pub async fn recv_many(&mut self, values: &mut Vec<T>, limit: usize) -> usize {
-                let poll = |outlet: &mut Outlet<T>, context: &mut Context<'_>| {
-                    outlet.poll_pop_many(context, values, limit)
-                };
-                Wait::new(&mut self.0, poll).await
+                let count = wait(&self.told.value, self.receiver.recv_many(values, limit)).await;
+                self.took(count);
+                count
             }
 
             /// Polls for values, for futures written by hand. See
@@ -86,13 +97,21 @@ macro_rules! receiver {
                 values: &mut Vec<T>,
                 limit: usize,
             ) -> Poll<usize> {
-                self.0.poll_pop_many(context, values, limit)
+                let poll = |context: &mut Context<'_>| {
+                    self.receiver.poll_recv_many(context, values, limit)
+                };
+                let count = ready!(poll_wait(&self.told.value, context, poll));
+                self.took(count);
+                Poll::Ready(count)
             }
 
             /// Polls for the next value, for futures written by hand. See
             /// [`recv`](Self::recv). Only the task that polled last is woken.
             pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-                self.0.poll_pop(context)
+                let poll = |context: &mut Context<'_>| self.receiver.poll_recv(context);
+                let value = ready!(poll_wait(&self.told.value, context, poll));
+                self.took(usize::from(value.is_some()));
+                Poll::Ready(value)
             }
 
             /// Receives the next value without waiting.
@@ -101,7 +120,9 @@ macro_rules! receiver {
             ///
             /// Fails when the channel is empty. The error says whether a value may still come.
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-                self.0.try_pop()
+                let value = self.receiver.try_recv()?;
+                self.took(1);
+                Ok(value)
             }
 
             /// Does the same as [`recv`](Self::recv), on a thread that may block, such as one
@@ -116,47 +137,16 @@ macro_rules! receiver {
                 block_on(self.recv())
             }
 
-            /// Does the same as [`recv_many`](Self::recv_many), on a thread that may block, such
-            /// as one of [`spawn_blocking`](arc::task::spawn_blocking).
+            /// Does the same as [`recv_many`](Self::recv_many), on a thread that may block. See
+            /// [`blocking_recv`](Self::blocking_recv).
             ///
             /// # Panics
             ///
-            /// Panics inside a task or `block_on`: it would block a thread that polls futures.
+            /// As `blocking_recv`.
             #[track_caller]
             pub fn blocking_recv_many(&mut self, values: &mut Vec<T>, limit: usize) -> usize {
                 may_block("blocking_recv_many");
                 block_on(self.recv_many(values, limit))
-            }
-
-            /// Closes the channel: no more values can be sent, except by permits that are out.
-            /// Values that were sent can still be received.
-            pub fn close(&mut self) {
-                self.0.close();
-            }
-
-            /// Returns whether the channel was [closed](Self::close), or all senders were dropped.
-            pub fn is_closed(&self) -> bool {
-                self.0.is_closed()
-            }
-
-            /// Returns the number of senders that keep the channel open.
-            pub fn sender_strong_count(&self) -> usize {
-                self.0.channel.senders()
-            }
-
-            /// Returns the number of senders that do not keep the channel open.
-            pub fn sender_weak_count(&self) -> usize {
-                Arc::weak_count(&self.0.channel)
-            }
-
-            /// Returns the number of values in the channel.
-            pub fn len(&self) -> usize {
-                self.0.len()
-            }
-
-            /// Returns whether there are no values in the channel.
-            pub fn is_empty(&self) -> bool {
-                self.len() == 0
             }
         }
 
@@ -184,15 +174,18 @@ macro_rules! receiver {
             }
 
             fn size_hint(&self) -> (usize, Option<usize>) {
-                self.0.size_hint()
+                (self.len(), self.is_closed().then(|| self.expected()))
             }
         }
 
-        impl<T> fmt::Debug for $name<T> {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str(stringify!($name))
+        impl<T> Drop for $name<T> {
+            fn drop(&mut self) {
+                // What is left is dropped: nobody is to take it for a pile.
+                self.told.value.receives(self.len());
             }
         }
+
+        tokios_own! { mut $name receiver }
     };
 }
 

@@ -1,17 +1,18 @@
 //! The sending ends of channels.
 
-use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use crate::sync::TryAcquireError;
+use super::tolds::Tolds;
 use crate::sync::blocking::{block_on, may_block};
-use crate::sync::semaphore::Acquire;
+use crate::sync::wait::wait;
 use arc::time::timeout;
-use std::fmt;
-use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::sync::mpsc as tokio;
 
 /// The sending end of a [`channel`](super::channel()). Clone it for more senders.
-pub struct Sender<T>(pub(super) Arc<Channel<T>>);
+pub struct Sender<T> {
+    pub(super) told: Tolds,
+    pub(super) sender: tokio::Sender<T>,
+}
 
 impl<T> Sender<T> {
     /// Waits for room and sends a value. The sender that has waited longest gets the next free
@@ -26,10 +27,11 @@ impl<T> Sender<T> {
     /// If the future is dropped, the value has either been sent or is dropped, and the place in
     /// line is lost.
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        if Acquire::new(&self.0.places, 1).await.is_err() {
-            return Err(SendError(value));
+        match self.reserve().await {
+            Ok(permit) => permit.send(value),
+            Err(_) => return Err(SendError(value)),
         }
-        self.0.push_to_place(value).map_err(SendError)
+        Ok(())
     }
 
     /// Sends a value without waiting.
@@ -39,22 +41,12 @@ impl<T> Sender<T> {
     /// Fails when there is no room, when other senders wait for room, and when the receiver is
     /// closed or dropped. The error contains the value.
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        match self.try_take_places(1) {
-            Ok(()) => self.0.push_to_place(value).map_err(TrySendError::Closed),
-            Err(error) => Err(error.map(|()| value)),
+        match self.try_reserve() {
+            Ok(permit) => permit.send(value),
+            Err(TrySendError::Full(())) => return Err(TrySendError::Full(value)),
+            Err(TrySendError::Closed(())) => return Err(TrySendError::Closed(value)),
         }
-    }
-
-    /// Takes places without waiting.
-    #[inline]
-    pub(super) fn try_take_places(&self, count: usize) -> Result<(), TrySendError<()>> {
-        match self.0.places.try_take(count) {
-            Ok(()) => Ok(()),
-            // Closing closes the channel before the semaphore. In between, a lack of permits means
-            // that the channel is closed, and not that it is full.
-            Err(TryAcquireError::NoPermits) if !self.is_closed() => Err(TrySendError::Full(())),
-            Err(_) => Err(TrySendError::Closed(())),
-        }
+        Ok(())
     }
 
     /// Does the same as [`send`](Self::send), but waits for room no longer than `limit`.
@@ -87,11 +79,12 @@ impl<T> Sender<T> {
     /// # }
     /// ```
     pub async fn send_timeout(&self, value: T, limit: Duration) -> Result<(), SendTimeoutError<T>> {
-        match timeout(limit, Acquire::new(&self.0.places, 1)).await {
-            Ok(Ok(())) => self.0.push_to_place(value).map_err(SendTimeoutError::Closed),
-            Ok(Err(_)) => Err(SendTimeoutError::Closed(value)),
-            Err(_) => Err(SendTimeoutError::Timeout(value)),
+        match timeout(limit, self.reserve()).await {
+            Ok(Ok(permit)) => permit.send(value),
+            Ok(Err(_)) => return Err(SendTimeoutError::Closed(value)),
+            Err(_) => return Err(SendTimeoutError::Timeout(value)),
         }
+        Ok(())
     }
 
     /// Does the same as [`send`](Self::send), on a thread that may block, such as one of
@@ -107,26 +100,20 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         may_block("blocking_send");
+        // A thread that ends may send as well, but not wait.
         match self.try_send(value) {
             Err(TrySendError::Full(value)) => block_on(self.send(value)),
             sent => sent.map_err(|error| SendError(error.into_inner())),
         }
     }
-
-    /// Returns the number of places that are free now.
-    pub fn capacity(&self) -> usize {
-        self.0.places.available_permits()
-    }
-
-    /// Returns the number of places in the channel, free or not.
-    pub fn max_capacity(&self) -> usize {
-        self.0.max_capacity
-    }
 }
 
 /// The sending end of an [`unbounded_channel`](super::unbounded_channel). Clone it for more
 /// senders.
-pub struct UnboundedSender<T>(pub(super) Arc<Channel<T>>);
+pub struct UnboundedSender<T> {
+    pub(super) told: Tolds,
+    pub(super) sender: tokio::UnboundedSender<T>,
+}
 
 impl<T> UnboundedSender<T> {
     /// Sends a value without waiting.
@@ -135,14 +122,15 @@ impl<T> UnboundedSender<T> {
     ///
     /// Fails when the receiver is closed or dropped. The error contains the value.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
-        self.0.push(value).map_err(SendError)
+        // Told first: the receiver may have the value sooner than this function returns.
+        self.told.value.sends_without_limit();
+        self.sender.send(value)
     }
 }
 
 /// Defines what both kinds of senders have.
 macro_rules! sender {
-    ($name:ident, $weak:ident, $create:literal) => {
-        /// Methods that both kinds of channels have.
+    ($name:ident, $weak:ident) => {
         impl<T> $name<T> {
             /// Waits until the receiver is closed or dropped.
             ///
@@ -150,101 +138,46 @@ macro_rules! sender {
             ///
             /// Cancel safe.
             pub async fn closed(&self) {
-                self.0.closed().await
-            }
-
-            /// Returns whether the receiver is closed or dropped.
-            pub fn is_closed(&self) -> bool {
-                self.0.is_closed()
-            }
-
-            /// Returns whether both send into one channel.
-            pub fn same_channel(&self, other: &Self) -> bool {
-                Arc::ptr_eq(&self.0, &other.0)
+                wait(&self.told.closed, self.sender.closed()).await
             }
 
             /// Returns a sender that does not keep the channel open.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            #[doc = concat!("let (sender, receiver) = arc_util::sync::mpsc::", $create, ";")]
-            /// let weak = sender.downgrade();
-            /// assert_eq!((sender.strong_count(), sender.weak_count()), (1, 1));
-            /// drop(sender);
-            /// assert!(weak.upgrade().is_none());
-            /// assert!(receiver.is_closed());
-            /// ```
             #[must_use]
             pub fn downgrade(&self) -> $weak<T> {
-                $weak(Arc::downgrade(&self.0))
-            }
-
-            /// Returns the number of senders that keep the channel open.
-            pub fn strong_count(&self) -> usize {
-                self.0.senders()
-            }
-
-            /// Returns the number of senders that do not keep the channel open.
-            pub fn weak_count(&self) -> usize {
-                Arc::weak_count(&self.0)
+                $weak { told: self.told.clone(), sender: self.sender.downgrade() }
             }
         }
 
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
-                self.0.add_sender();
-                Self(self.0.clone())
-            }
-        }
-
-        impl<T> Drop for $name<T> {
-            fn drop(&mut self) {
-                self.0.remove_sender();
-            }
-        }
-
-        impl<T> fmt::Debug for $name<T> {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str(stringify!($name))
+                Self { told: self.told.clone(), sender: self.sender.clone() }
             }
         }
 
         /// A sender that does not keep the channel open. To send,
         /// [upgrade](Self::upgrade) it.
-        pub struct $weak<T>(Weak<Channel<T>>);
+        pub struct $weak<T> {
+            told: Tolds,
+            sender: tokio::$weak<T>,
+        }
 
         impl<T> $weak<T> {
             /// Returns a sender, unless all senders were dropped.
             pub fn upgrade(&self) -> Option<$name<T>> {
-                let channel = self.0.upgrade()?;
-                channel.try_add_sender().then(|| $name(channel))
-            }
-
-            /// Returns the number of senders that keep the channel open.
-            pub fn strong_count(&self) -> usize {
-                self.0.upgrade().map_or(0, |channel| channel.senders())
-            }
-
-            /// Returns the number of senders that do not keep the channel open.
-            pub fn weak_count(&self) -> usize {
-                self.0.weak_count()
+                let sender = self.sender.upgrade()?;
+                Some($name { told: self.told.clone(), sender })
             }
         }
 
         impl<T> Clone for $weak<T> {
             fn clone(&self) -> Self {
-                Self(self.0.clone())
+                Self { told: self.told.clone(), sender: self.sender.clone() }
             }
         }
 
-        impl<T> fmt::Debug for $weak<T> {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str(stringify!($weak))
-            }
-        }
+        tokios_own! { $name sender $weak sender }
     };
 }
 
-sender!(Sender, WeakSender, "channel::<u8>(1)");
-sender!(UnboundedSender, WeakUnboundedSender, "unbounded_channel::<u8>()");
+sender!(Sender, WeakSender);
+sender!(UnboundedSender, WeakUnboundedSender);

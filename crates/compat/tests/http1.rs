@@ -1,4 +1,4 @@
-//! hyper's HTTP/1 server and client over arc, by way of arc-compat: as it is used,
+//! HTTP/1 server and client of hyper over arc: as they are used,
 //! and with peers that break off, dawdle or talk nonsense.
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};

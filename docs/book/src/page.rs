@@ -1,16 +1,19 @@
-//! Reads a page: its code blocks, links, headings, lists and words.
+//! Reads a page: its code, links, headings, lists and words.
 
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// A Markdown file.
+#[derive(Default)]
 pub struct Page {
     /// Its path below the root, with `/`.
     pub name: String,
     pub text: String,
     pub blocks: Vec<Block>,
     pub links: Vec<Link>,
+    /// The code in its prose, with the lines.
+    pub codes: Vec<(usize, String)>,
     pub headings: Vec<Heading>,
     /// How many words it has that are not in code blocks.
     pub words: usize,
@@ -57,24 +60,9 @@ pub struct List {
 
 impl Page {
     pub fn new(name: &str, text: &str) -> Self {
-        let mut reader = Reader {
-            page: Page {
-                name: name.to_owned(),
-                text: text.to_owned(),
-                blocks: Vec::new(),
-                links: Vec::new(),
-                headings: Vec::new(),
-                words: 0,
-                lists: Vec::new(),
-            },
-            prose: String::new(),
-            is_in_block: false,
-            open_lists: Vec::new(),
-            items: Vec::new(),
-            open_link: None,
-            heading_start: 0,
-            item_start: 0,
-        };
+        let mut reader = Reader::default();
+        reader.page.name = name.to_owned();
+        reader.page.text = text.to_owned();
         let parser = Parser::new_ext(text, Options::ENABLE_TABLES);
         for (event, range) in parser.into_offset_iter() {
             reader.take(event, range);
@@ -83,17 +71,17 @@ impl Page {
         reader.page
     }
 
-    /// Whether it is one of the chapters: `docs/book/`, two digits, a hyphen, a name.
-    pub fn is_chapter(&self) -> bool {
-        self.chapter().is_some()
+    /// Whether it is a page of the book.
+    pub fn is_of_book(&self) -> bool {
+        self.name.starts_with("docs/book/")
     }
 
-    /// The number of the chapter, two digits, if it is one.
+    /// The number of the chapter, two digits, if it is one: `docs/book/`, two digits, a hyphen, a
+    /// name.
     pub fn chapter(&self) -> Option<&str> {
-        let (folder, file) = self.name.rsplit_once('/')?;
-        let (number, _) = file.split_once('-')?;
+        let (number, _) = self.name.strip_prefix("docs/book/")?.split_once('-')?;
         let is_number = number.len() == 2 && number.bytes().all(|it| it.is_ascii_digit());
-        (is_number && folder.ends_with("book")).then_some(number)
+        is_number.then_some(number)
     }
 
     /// The text of its first heading.
@@ -120,6 +108,7 @@ fn anchor_of(heading: &str) -> String {
 }
 
 /// Reads a page event by event.
+#[derive(Default)]
 struct Reader {
     page: Page,
     /// All that is not in a code block.
@@ -146,7 +135,11 @@ impl Reader {
                 }
                 self.prose += &text;
             }
-            Event::Code(text) => self.prose += &text,
+            Event::Code(text) => {
+                self.prose += &text;
+                let line = line_of(&self.page.text, range.start);
+                self.page.codes.push((line, text.into_string()));
+            }
             Event::SoftBreak | Event::HardBreak => self.prose.push(' '),
             _ => {}
         }
@@ -287,20 +280,11 @@ fn many_words_that_do_not_count() {}
     fn blocks_are_read_with_what_is_in_them() {
         let page = Page::new("docs/book/README.md", TEXT);
         assert_eq!(page.chapter(), None);
+        assert_eq!(page.codes[1], (3, "Task::wake".to_owned()));
         let bodies: Vec<_> = page.blocks.iter().map(|it| &TEXT[it.body.clone()]).collect();
         assert_eq!(bodies, ["fn many_words_that_do_not_count() {}\n", "```\n"]);
         assert_eq!(page.blocks[0].info, "rust a.rs::Task::wake");
         assert_eq!(page.blocks[0].line, 6);
         assert!(page.blocks.iter().all(|it| it.is_whole));
-    }
-
-    #[test]
-    fn blocks_that_cannot_be_filled_are_known() {
-        for text in ["```sh\ncargo test\n", "* a list\n  ```sh\n  ```\n", "    indented\n"] {
-            let page = Page::new("a.md", text);
-            assert!(!page.blocks[0].is_whole, "{text}");
-        }
-        let empty = Page::new("a.md", "```sh\n```\n");
-        assert!(empty.blocks[0].is_whole && empty.blocks[0].body.is_empty());
     }
 }

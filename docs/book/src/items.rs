@@ -5,9 +5,6 @@ use std::ops::RangeInclusive;
 use syn::spanned::Spanned;
 use syn::{ImplItem, Item, TraitItem, Type};
 
-/// How many names are given that are near to one that does not exist.
-const NEAR: usize = 3;
-
 /// The items of a source file.
 pub struct Items {
     lines: Vec<String>,
@@ -38,7 +35,7 @@ impl Items {
     pub fn source(&self, path: &str, with_docs: bool) -> Result<String, String> {
         let mut found = self.entries.iter().filter(|entry| entry.path == path);
         let Some(entry) = found.next() else {
-            return Err(format!("has no item `{path}`; {}", self.near(path)));
+            return Err(format!("has no item `{path}`"));
         };
         if found.next().is_some() {
             return Err(format!("has more than one item `{path}`"));
@@ -56,15 +53,6 @@ impl Items {
             }
         }
         Ok(source)
-    }
-
-    /// The names that are most like a path, in a sentence.
-    fn near(&self, path: &str) -> String {
-        let mut names: Vec<&str> = self.entries.iter().map(|it| it.path.as_str()).collect();
-        names.sort_by_key(|name| (strsim::levenshtein(name, path), *name));
-        names.dedup();
-        names.truncate(NEAR);
-        format!("near to it are `{}`", names.join("`, `"))
     }
 }
 
@@ -99,6 +87,11 @@ fn find(items: &[Item], before: &str, found: &mut Vec<Entry>) {
                         _ => continue,
                     };
                     found.push(entry(format!("{owner}::{name}"), member));
+                }
+            }
+            Item::Enum(it) => {
+                for variant in &it.variants {
+                    found.push(entry(format!("{path}::{}", variant.ident), variant));
                 }
             }
             Item::Trait(it) => {
@@ -173,6 +166,10 @@ impl Drop for &Other {
     fn drop(&mut self) {}
 }
 
+enum State {
+    Idle,
+}
+
 mod inner {
     /// One.
     fn one() {}
@@ -186,6 +183,7 @@ mod inner {
         for (path, source) in [
             ("Task", "/// A task.\n#[derive(Clone)]\npub struct Task<T>(T);\n"),
             ("Task::drop", "fn drop(&mut self) {}\n"),
+            ("State::Idle", "Idle,\n"),
             ("impl Drop for Task", "impl<T> Drop for Task<T> {\n    fn drop(&mut self) {}\n}\n"),
             ("impl Drop for Other", "impl Drop for &Other {\n    fn drop(&mut self) {}\n}\n"),
         ] {
@@ -205,15 +203,9 @@ mod inner {
     #[test]
     fn what_is_missing_or_not_clear_is_told() {
         let items = Items::read(TEXT).unwrap();
-        let error = items.source("Task::pol", true).unwrap_err();
-        assert!(
-            error.starts_with("has no item `Task::pol`; near to it are `Task::poll`"),
-            "{error}"
-        );
-        assert_eq!(
-            items.source("inner::one", true).unwrap_err(),
-            "has more than one item `inner::one`"
-        );
+        let told = |path| items.source(path, true).unwrap_err();
+        assert_eq!(told("Task::pol"), "has no item `Task::pol`");
+        assert_eq!(told("inner::one"), "has more than one item `inner::one`");
         assert!(Items::read("fn f( {").is_err_and(|error| error.starts_with("line 1")));
     }
 }

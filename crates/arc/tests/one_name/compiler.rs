@@ -1,0 +1,211 @@
+//! What the compiler says to a program that was moved from tokio: the rows of docs/TOKIO.md.
+//!
+//! Each row is tried by two programs. In the first the compiler finds the errors, and the second is
+//! the same one after what the page says to do.
+
+use super::arc;
+use super::packages::Package;
+use super::web::axum;
+
+/// Two programs, and what the compiler says of the first.
+struct Row {
+    name: &'static str,
+    before: &'static str,
+    errors: &'static [&'static str],
+    after: &'static str,
+}
+
+const ROWS: [Row; 10] = [
+    Row {
+        name: "prelude",
+        before: include_str!("compiler/prelude.rs"),
+        errors: &[
+            "no method named `enable_all`",
+            "no method named `worker_threads`",
+            "no method named `metrics`",
+            "no method named `shutdown_timeout`",
+            "no method named `peek`",
+            "no method named `try_read`",
+            "no method named `ready`",
+            "use arc_async::",
+        ],
+        after: concat!("use arc::prelude::*;\n", include_str!("compiler/prelude.rs")),
+    },
+    Row {
+        name: "ambiguous",
+        before: "use arc::io::{AsyncReadExt, AsyncWriteExt};
+            use arc::net::TcpStream;
+            use futures_util::{AsyncReadExt as _, AsyncWriteExt as _};
+
+            pub async fn talk(stream: &mut TcpStream) -> arc::io::Result<usize> {
+                stream.write_all(b\"hello\").await?;
+                stream.read(&mut [0]).await
+            }
+
+            fn main() {}",
+        errors: &["multiple `read` found", "multiple `write_all` found"],
+        after: "use arc::io::{AsyncReadExt, AsyncWriteExt};
+            use arc::net::TcpStream;
+
+            pub async fn talk(stream: &mut TcpStream) -> arc::io::Result<usize> {
+                stream.write_all(b\"hello\").await?;
+                stream.read(&mut [0]).await
+            }
+
+            fn main() {}",
+    },
+    Row {
+        name: "own_stream",
+        before: include_str!("compiler/own_stream.rs"),
+        errors: &["no `ReadBuf` in `io`", "method `poll_shutdown` is not a member of trait"],
+        after: include_str!("compiler/own_stream_after.rs"),
+    },
+    Row {
+        name: "other_traits",
+        before: "fn takes(_: impl tokio::io::AsyncRead) {}
+
+            pub fn give(stream: arc::net::TcpStream) {
+                takes(stream);
+            }
+
+            fn main() {}",
+        errors: &["the trait bound `Async<TcpStream>: tokio::io::AsyncRead` is not satisfied"],
+        after: "fn takes(_: impl tokio::io::AsyncRead) {}
+
+            pub fn give(stream: arc::net::TcpStream) {
+                takes(arc::compat::tokio::Compat::new(stream));
+            }
+
+            fn main() {}",
+    },
+    Row {
+        name: "framed",
+        before: "use futures_util::StreamExt;
+            use tokio_util::codec::{Framed, LinesCodec};
+
+            pub async fn line(stream: arc::net::TcpStream) {
+                let mut framed = Framed::new(stream, LinesCodec::new());
+                let _ = framed.next().await;
+            }
+
+            fn main() {}",
+        errors: &[
+            "the method `next` exists for struct `Framed<Async<TcpStream>, LinesCodec>`, but",
+        ],
+        after: "use arc::compat::tokio::Compat;
+            use arc::net::TcpStream;
+            use futures_util::StreamExt;
+            use tokio_util::codec::{Framed, LinesCodec};
+
+            pub async fn line(stream: TcpStream) {
+                let mut framed: Framed<Compat<TcpStream>, LinesCodec> =
+                    Framed::new(Compat::new(stream), LinesCodec::new());
+                let _ = framed.next().await;
+                let mut parts = framed.into_parts();
+                let _: &mut TcpStream = parts.io.get_mut();
+            }
+
+            fn main() {}",
+    },
+    Row {
+        name: "serve",
+        before: "pub async fn run(listener: arc::net::TcpListener, router: axum::Router) {
+                axum::serve(listener, router).await.unwrap();
+            }
+
+            fn main() {}",
+        errors: &["cannot find function `serve` in crate `axum`"],
+        after: "pub async fn run(listener: arc::net::TcpListener, router: axum::Router) {
+                arc::compat::axum::serve(listener, router).await.unwrap();
+            }
+
+            fn main() {}",
+    },
+    Row {
+        name: "websocket",
+        before: "pub use axum::extract::ConnectInfo;
+            pub use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+
+            fn main() {}",
+        errors: &["no `ConnectInfo` in `extract`", "could not find `ws` in `extract`"],
+        after: "pub use arc::compat::axum::{
+                ConnectInfo, Message, Utf8Bytes, WebSocket, WebSocketExt, WebSocketUpgrade,
+            };
+
+            fn main() {}",
+    },
+    Row {
+        name: "connect_info",
+        before: "pub async fn run(listener: arc::net::TcpListener, router: axum::Router) {
+                let service = router.into_make_service_with_connect_info::<std::net::SocketAddr>();
+                arc::compat::axum::serve(listener, service).await.unwrap();
+            }
+
+            fn main() {}",
+        errors: &["no method named `into_make_service_with_connect_info`"],
+        after: "pub async fn run(listener: arc::net::TcpListener, router: axum::Router) {
+                arc::compat::axum::serve(listener, router).await.unwrap();
+            }
+
+            fn main() {}",
+    },
+    Row {
+        name: "blocking",
+        before: "pub async fn compute() -> u32 {
+                arc::task::block_in_place(|| 1)
+            }
+
+            fn main() {}",
+        errors: &["cannot find function `block_in_place` in module `arc::task`"],
+        after: "pub async fn compute() -> u32 {
+                arc::task::spawn_blocking(|| 1).await.unwrap()
+            }
+
+            fn main() {}",
+    },
+    Row {
+        name: "clock",
+        before: "pub async fn stop() {
+                arc::time::pause();
+                arc::time::advance(arc::time::Duration::from_secs(1)).await;
+            }
+
+            #[arc::main(start_paused = true)]
+            async fn main() {}",
+        errors: &[
+            "cannot find function `pause` in module `arc::time`",
+            "cannot find function `advance` in module `arc::time`",
+            "write flavor, workers, with or crate",
+        ],
+        // Step 5 of the page, which has a test of its own: tests/clock.rs.
+        after: "#[arc::main]
+            async fn main() {}",
+    },
+];
+
+/// What the programs depend on: the page's line for axum, which has not its features `tokio` and
+/// `ws`, and the crates that know tokio's traits alone.
+fn dependencies() -> String {
+    let others = "futures-util = \"0.3\"\n\
+                  tokio = { version = \"1.47\", features = [\"io-util\"] }\n\
+                  tokio-util = { version = \"0.7\", features = [\"codec\"] }\n";
+    arc("\"axum\", \"full\", \"tokio-io\"") + &axum() + others
+}
+
+#[test]
+fn each_error_is_mended_by_what_the_page_says() {
+    let before = ROWS.map(|row| (row.name, row.before.to_owned()));
+    let package = Package::write("compiler-before", &dependencies(), &before);
+    for row in &ROWS {
+        let errors = package.errors(row.name);
+        for error in row.errors {
+            assert!(errors.contains(error), "{}: {error:?} is not in\n{errors}", row.name);
+        }
+    }
+
+    let after = ROWS.map(|row| (row.name, row.after.to_owned()));
+    let package = Package::write("compiler-after", &dependencies(), &after);
+    for row in &ROWS {
+        assert_eq!(package.errors(row.name), "", "{}", row.name);
+    }
+}

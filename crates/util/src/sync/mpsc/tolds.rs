@@ -1,0 +1,22 @@
+//! What the timeline and the dump get to know of a channel.
+
+use crate::sync::told::{Shared, Told, What};
+
+/// What is told of a channel.
+#[derive(Clone, Debug)]
+pub(super) struct Tolds {
+    /// A value for the receiver.
+    pub(super) value: Shared,
+    /// Room for a sender.
+    pub(super) room: Shared,
+    /// That the receiver is closed.
+    pub(super) closed: Shared,
+}
+
+impl Tolds {
+    #[track_caller]
+    pub(super) fn new() -> Self {
+        let (value, room) = (Told::shared(What::Value), Told::shared(What::Room));
+        Self { value, room, closed: Told::shared(What::Closed) }
+    }
+}
