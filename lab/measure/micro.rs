@@ -1,5 +1,4 @@
-//! Every workload on every runtime, by criterion: `cargo bench -p arc-lab`.
-//! `ARC_WORKERS` in the environment says with how many workers; 2 by default.
+//! Every workload on every runtime with two workers, by criterion: `cargo bench -p arc-lab`.
 
 use arc_lab::Runtime;
 use arc_lab::runtimes::{Arc, Smol, Tokio};
@@ -7,8 +6,8 @@ use arc_lab::suite::all;
 use criterion::Criterion;
 use std::time::Duration;
 
-fn bench<R: Runtime>(criterion: &mut Criterion, workers: usize) {
-    let runtime = R::start(workers);
+fn bench<R: Runtime>(criterion: &mut Criterion) {
+    let runtime = R::start(2);
     for workload in all::<R>() {
         let mut group = criterion.benchmark_group(workload.name);
         group.bench_function(R::NAME, |bencher| {
@@ -21,15 +20,13 @@ fn bench<R: Runtime>(criterion: &mut Criterion, workers: usize) {
 }
 
 fn main() {
-    let workers = std::env::var("ARC_WORKERS")
-        .map_or(2, |text| text.parse().expect("ARC_WORKERS is a number of workers"));
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_secs(2))
         .configure_from_args();
-    bench::<Arc>(&mut criterion, workers);
-    bench::<Tokio>(&mut criterion, workers);
-    bench::<Smol>(&mut criterion, workers);
+    bench::<Arc>(&mut criterion);
+    bench::<Tokio>(&mut criterion);
+    bench::<Smol>(&mut criterion);
     criterion.final_summary();
 }

@@ -7,7 +7,7 @@
 //! | `suite.rs`, `workloads.rs`, `sockets.rs` | single operations, such as to spawn a task |
 //! | `serve.rs`, `work.rs` | the servers, and what a request costs them beyond its answer |
 //! | `figures.rs` | medians, and what one program tells another |
-//! | `bin/serve-*.rs` | a server on one runtime each; may has one of its own |
+//! | `bin/serve-*.rs` | a server on one runtime each |
 //! | `bin/operate.rs` | does one workload on one runtime |
 //! | `bin/load/` | a load generator: an open loop, and echoes |
 //! | `bin/measure/` | `cargo xtask versus` and `ratios`, which start these programs in turns |

@@ -22,16 +22,54 @@ impl<J: Future<Output = Result<T, E>> + Unpin, T, E: std::fmt::Debug> Future for
     }
 }
 
-/// What arc and tokio have in common: the same names. Only the IO traits are others, and so hyper's
+/// The sockets of a runtime: all have the same names. Only the IO traits are others, and so hyper's
 /// adapter.
+macro_rules! sockets {
+    ($crate_name:ident, $adapter:path) => {
+        type Listener = $crate_name::net::TcpListener;
+        type Stream = $crate_name::net::TcpStream;
+
+        async fn listen(address: &str) -> io::Result<(Self::Listener, SocketAddr)> {
+            let listener = $crate_name::net::TcpListener::bind(address).await?;
+            let address = listener.local_addr()?;
+            Ok((listener, address))
+        }
+
+        async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
+            let (stream, _) = listener.accept().await?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        }
+
+        async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
+            let stream = $crate_name::net::TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        }
+
+        async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
+            $crate_name::io::AsyncReadExt::read(stream, buffer).await
+        }
+
+        async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
+            $crate_name::io::AsyncWriteExt::write_all(stream, bytes).await
+        }
+
+        fn hyper_io(stream: Self::Stream) -> impl HyperIo {
+            $adapter(stream)
+        }
+    };
+}
+
+/// What else arc and tokio have in common.
 macro_rules! runtime {
     ($crate_name:ident, $runtime:ident, $name:literal, $adapter:path) => {
         impl Runtime for $runtime {
             type Join<T: Send + 'static> = Unwrap<$crate_name::task::JoinHandle<T>>;
-            type Listener = $crate_name::net::TcpListener;
-            type Stream = $crate_name::net::TcpStream;
 
             const NAME: &'static str = $name;
+
+            sockets!($crate_name, $adapter);
 
             fn start(workers: usize) -> Self {
                 Self::build(workers)
@@ -49,9 +87,10 @@ macro_rules! runtime {
                 drop(self.0.handle().spawn(future));
             }
 
-            fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
-                future: F,
-            ) -> Self::Join<F::Output> {
+            fn spawn<F>(future: F) -> Self::Join<F::Output>
+            where
+                F: Future<Output: Send + 'static> + Send + 'static,
+            {
                 Unwrap($crate_name::spawn(future))
             }
 
@@ -69,36 +108,6 @@ macro_rules! runtime {
 
             async fn timeout<F: Future<Output = ()> + Send>(limit: Duration, future: F) -> bool {
                 $crate_name::time::timeout(limit, future).await.is_ok()
-            }
-
-            async fn listen(address: &str) -> io::Result<(Self::Listener, SocketAddr)> {
-                let listener = $crate_name::net::TcpListener::bind(address).await?;
-                let address = listener.local_addr()?;
-                Ok((listener, address))
-            }
-
-            async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Ok(stream)
-            }
-
-            async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
-                let stream = $crate_name::net::TcpStream::connect(address).await?;
-                stream.set_nodelay(true)?;
-                Ok(stream)
-            }
-
-            async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-                $crate_name::io::AsyncReadExt::read(stream, buffer).await
-            }
-
-            async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-                $crate_name::io::AsyncWriteExt::write_all(stream, bytes).await
-            }
-
-            fn hyper_io(stream: Self::Stream) -> impl HyperIo {
-                $adapter(stream)
             }
         }
     };
@@ -147,10 +156,10 @@ static STARTED: Once = Once::new();
 
 impl Runtime for Smol {
     type Join<T: Send + 'static> = smol::Task<T>;
-    type Listener = smol::net::TcpListener;
-    type Stream = smol::net::TcpStream;
 
     const NAME: &'static str = "smol";
+
+    sockets!(smol, smol_hyper::rt::FuturesIo::new);
 
     fn start(workers: usize) -> Self {
         STARTED.call_once(|| {
@@ -173,9 +182,10 @@ impl Runtime for Smol {
         EXECUTOR.spawn(future).detach();
     }
 
-    fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
-        future: F,
-    ) -> Self::Join<F::Output> {
+    fn spawn<F>(future: F) -> Self::Join<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
         EXECUTOR.spawn(future)
     }
 
@@ -201,35 +211,5 @@ impl Runtime for Smol {
             false
         };
         smol::future::or(done, late).await
-    }
-
-    async fn listen(address: &str) -> io::Result<(Self::Listener, SocketAddr)> {
-        let listener = smol::net::TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }
-
-    async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
-        let stream = smol::net::TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    }
-
-    async fn read(stream: &mut Self::Stream, buffer: &mut [u8]) -> io::Result<usize> {
-        smol::io::AsyncReadExt::read(stream, buffer).await
-    }
-
-    async fn write_all(stream: &mut Self::Stream, bytes: &[u8]) -> io::Result<()> {
-        smol::io::AsyncWriteExt::write_all(stream, bytes).await
-    }
-
-    fn hyper_io(stream: Self::Stream) -> impl HyperIo {
-        smol_hyper::rt::FuturesIo::new(stream)
     }
 }

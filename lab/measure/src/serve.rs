@@ -11,34 +11,33 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use std::convert::Infallible;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 
 /// How much a connection of an echo server reads at once.
-pub const ECHO_BYTES: usize = 16 * 1024;
+const ECHO_BYTES: usize = 16 * 1024;
 
 /// What an HTTP server answers.
 pub const HELLO: &[u8] = b"Hello, World!";
 
 /// A server for measurements: HTTP/1 by hyper
 #[derive(Parser)]
-pub struct Options {
+struct Options {
     /// How many workers run tasks at once
     #[arg(long, default_value_t = 2)]
-    pub workers: usize,
+    workers: usize,
     /// Where to listen, HOST:PORT; port 0 is any free one
     #[arg(long = "addr", default_value = "127.0.0.1:8080")]
-    pub address: String,
+    address: String,
     /// Send back what comes, instead of HTTP
     #[arg(long)]
-    pub echo: bool,
+    echo: bool,
     /// Hold a worker up for that long in every handler, by computing until its thread has used as
     /// much CPU time: 300us; with 2ms/100 in one request of 100
     #[arg(long, value_name = "TIME")]
-    pub work: Option<Work>,
+    work: Option<Work>,
     /// Sleep in the kernel for that long instead: the worker is held up and the core is not, so
     /// that one core plays many
     #[arg(long, requires = "work")]
-    pub work_sleeps: bool,
+    work_sleeps: bool,
 }
 
 /// The `main` of a server.
@@ -54,7 +53,9 @@ pub fn main<R: Runtime>() -> io::Result<()> {
     let runtime = R::start_without_timers(options.workers);
     runtime.block_on(async {
         let (listener, address) = R::listen(&options.address).await?;
-        announce(address);
+        println!("listening on {address}");
+        // Whoever started this waits for the line. A pipe is not flushed by its end alone.
+        io::stdout().flush()?;
         loop {
             let stream = R::accept(&listener).await?;
             // What a connection fails with is the client's business.
@@ -65,13 +66,6 @@ pub fn main<R: Runtime>() -> io::Result<()> {
             }
         }
     })
-}
-
-/// Prints where a server listens, on a line that whoever started it waits for.
-pub fn announce(address: SocketAddr) {
-    println!("listening on {address}");
-    // A pipe is not flushed by the line's end alone.
-    let _ = io::stdout().flush();
 }
 
 async fn echo<R: Runtime>(mut stream: R::Stream) {

@@ -22,6 +22,14 @@ fn time<R: Runtime>(runtime: &R, work: impl Future<Output = ()> + Send + 'static
     })
 }
 
+/// Waits for tasks that are all spawned before.
+async fn join<R: Runtime>(tasks: impl IntoIterator<Item = R::Join<()>>) {
+    let tasks: Vec<_> = tasks.into_iter().collect();
+    for task in tasks {
+        task.await;
+    }
+}
+
 /// Keeps a core busy.
 fn compute(duration: Duration) {
     let start = Instant::now();
@@ -32,19 +40,17 @@ fn compute(duration: Duration) {
 
 /// A task spawns others, a thousand at a time, and joins them.
 pub fn spawn_join<R: Runtime>(runtime: &R, count: usize) -> Duration {
-    time(runtime, spawn_in_batches::<R>(count))
-}
-
-async fn spawn_in_batches<R: Runtime>(count: usize) {
-    let mut sum = 0;
-    for start in (0..count).step_by(1000) {
-        let numbers = start..count.min(start + 1000);
-        let tasks: Vec<_> = numbers.map(|number| R::spawn(async move { number })).collect();
-        for task in tasks {
-            sum += task.await;
+    time(runtime, async move {
+        let mut sum = 0;
+        for start in (0..count).step_by(1000) {
+            let numbers = start..count.min(start + 1000);
+            let tasks: Vec<_> = numbers.map(|number| R::spawn(async move { number })).collect();
+            for task in tasks {
+                sum += task.await;
+            }
         }
-    }
-    assert_eq!(sum, (0..count).sum::<usize>());
+        assert_eq!(sum, (0..count).sum::<usize>());
+    })
 }
 
 /// A task spawns others and lets them go; the last one says so.
@@ -124,10 +130,7 @@ pub fn yield_now<R: Runtime>(runtime: &R, count: usize) -> Duration {
                 }
             })
         };
-        let tasks: Vec<_> = (0..200).map(yields).collect();
-        for task in tasks {
-            task.await;
-        }
+        join::<R>((0..200).map(yields)).await;
     })
 }
 
@@ -150,9 +153,7 @@ pub fn ping_pong<R: Runtime>(runtime: &R, count: usize, pairs: usize) -> Duratio
                 }
             }));
         }
-        for task in tasks {
-            task.await;
-        }
+        join::<R>(tasks).await;
     })
 }
 
@@ -180,9 +181,7 @@ pub fn request_reply<R: Runtime>(runtime: &R, count: usize) -> Duration {
                 sender.send(number + 1).expect("the client listens");
             }
         }));
-        for task in tasks {
-            task.await;
-        }
+        join::<R>(tasks).await;
     })
 }
 
@@ -223,30 +222,30 @@ pub fn timeout<R: Runtime>(runtime: &R, count: usize) -> Duration {
     })
 }
 
-/// So many tasks that each sleep for 1 to 50 ms.
+/// Different lengths, from 1 to 50 ms.
+fn length_of_sleep(task: usize) -> Duration {
+    Duration::from_micros(1_000 + task as u64 * 7_919 % 49_000)
+}
+
+/// So many tasks that each sleep.
 pub fn sleeps<R: Runtime>(runtime: &R, count: usize) -> Duration {
     time(runtime, async move {
-        let micros = (0..count as u64).map(|task| 1_000 + task * 7_919 % 49_000);
-        let sleep = |micros| R::spawn(R::sleep(Duration::from_micros(micros)));
-        let tasks: Vec<_> = micros.map(sleep).collect();
-        for task in tasks {
-            task.await;
-        }
+        join::<R>((0..count).map(|task| R::spawn(R::sleep(length_of_sleep(task))))).await;
     })
 }
 
-/// How late so many sleeps of 1 to 50 ms end, at the median.
+/// How late so many sleeps end, at the median.
 pub fn lateness<R: Runtime>(runtime: &R, count: usize) -> Duration {
     runtime.block_on(async {
-        let sleep = |task: u64| {
+        let sleep = |task| {
             R::spawn(async move {
-                let duration = Duration::from_micros(1_000 + task * 7_919 % 49_000);
+                let duration = length_of_sleep(task);
                 let start = Instant::now();
                 R::sleep(duration).await;
                 start.elapsed().checked_sub(duration).expect("no sleep ends early")
             })
         };
-        let tasks: Vec<_> = (0..count as u64).map(sleep).collect();
+        let tasks: Vec<_> = (0..count).map(sleep).collect();
         let mut late = Vec::new();
         for task in tasks {
             late.push(task.await);
@@ -260,10 +259,7 @@ pub fn lateness<R: Runtime>(runtime: &R, count: usize) -> Duration {
 pub fn compute_flat<R: Runtime>(runtime: &R, count: usize) -> Duration {
     time(runtime, async move {
         let task = |_| R::spawn(async { compute(Duration::from_millis(1)) });
-        let tasks: Vec<_> = (0..count).map(task).collect();
-        for task in tasks {
-            task.await;
-        }
+        join::<R>((0..count).map(task)).await;
     })
 }
 

@@ -18,26 +18,19 @@ struct Options {
     /// How many workers it has
     #[arg(long, default_value_t = 2)]
     workers: usize,
-    /// List the workloads, and do nothing
-    #[arg(long)]
-    list: bool,
-    /// arc, tokio or smol
-    #[arg(required_unless_present = "list")]
+    /// arc, tokio or smol; without one, list the workloads
+    #[arg(requires = "workload")]
     runtime: Option<String>,
     /// As it is listed
-    #[arg(required_unless_present = "list")]
     workload: Option<String>,
 }
 
 fn main() {
     let options = Options::parse();
-    if options.list {
-        for workload in all::<Arc>() {
-            println!("{}", workload.name);
-        }
-        return;
-    }
-    match options.runtime.as_deref().unwrap_or_default() {
+    let Some(runtime) = options.runtime.as_deref() else {
+        return all::<Arc>().iter().for_each(|workload| println!("{}", workload.name));
+    };
+    match runtime {
         Arc::NAME => operate::<Arc>(&options),
         Tokio::NAME => operate::<Tokio>(&options),
         Smol::NAME => operate::<Smol>(&options),

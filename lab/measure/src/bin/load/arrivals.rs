@@ -12,8 +12,10 @@ pub struct Arrivals {
     random: fastrand::Rng,
     /// The mean gap, in seconds.
     gap: f64,
-    next: Instant,
-    waiting: VecDeque<Instant>,
+    /// When the next request falls due.
+    pub next: Instant,
+    /// When those fell due that are not sent.
+    pub waiting: VecDeque<Instant>,
     free: VecDeque<usize>,
 }
 
@@ -29,16 +31,6 @@ impl Arrivals {
         };
         arrivals.schedule_next();
         arrivals
-    }
-
-    /// When the next request falls due.
-    pub fn next(&self) -> Instant {
-        self.next
-    }
-
-    /// How many requests are due and not sent.
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
     }
 
     /// Lets requests fall due until then.
@@ -79,8 +71,8 @@ mod tests {
         let mut arrivals = Arrivals::new(1_000.0, seed, start, 1);
         let mut times = vec![start];
         for _ in 0..count {
-            times.push(arrivals.next());
-            arrivals.advance(arrivals.next());
+            times.push(arrivals.next);
+            arrivals.advance(arrivals.next);
         }
         times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect()
     }
@@ -99,14 +91,14 @@ mod tests {
     #[test]
     fn a_request_without_a_connection_waits_and_keeps_its_time() {
         let mut arrivals = Arrivals::new(1_000.0, 1, Instant::now(), 1);
-        let first = arrivals.next();
+        let first = arrivals.next;
         arrivals.advance(first);
-        let second = arrivals.next();
+        let second = arrivals.next;
         arrivals.advance(second);
 
         assert_eq!(arrivals.pair(), Some((first, 0)));
         assert_eq!(arrivals.pair(), None);
-        assert_eq!(arrivals.waiting(), 1);
+        assert_eq!(arrivals.waiting.len(), 1);
         arrivals.freed(0);
         assert_eq!(arrivals.pair(), Some((second, 0)));
     }

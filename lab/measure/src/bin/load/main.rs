@@ -14,9 +14,7 @@ mod generator;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::io::Result<()> {
-    use clap::Parser;
-
-    let outcome = generator::run(&generator::Plan::parse())?;
+    let outcome = generator::run(&clap::Parser::parse())?;
     println!("{}", serde_json::to_string(&outcome).expect("they are numbers"));
     Ok(())
 }

@@ -22,69 +22,65 @@ impl Tool {
     }
 }
 
-/// One run of a load generator.
-pub struct Load<'a> {
-    pub tool: Tool,
+/// What is the same for all servers and rounds of a series.
+pub struct Setting<'a> {
     pub options: &'a Options,
-    pub address: &'a str,
+    pub tool: Tool,
     pub connections: usize,
-    pub seconds: f64,
-    /// Of the random times of an open loop.
-    pub seed: u64,
-    /// Where our own load generator is.
+    /// Where the programs are, and those with the arc of before.
     pub programs: &'a Path,
-    /// The cores it may use, as taskset takes them.
-    pub cores: Option<String>,
+    pub programs_before: &'a Path,
 }
 
-impl Load<'_> {
-    /// Loads the server.
-    ///
-    /// # Errors
-    ///
-    /// The tool fails, is late or says what is not understood.
-    pub fn run(&self) -> Result<Outcome> {
+impl Setting<'_> {
+    /// Loads the server at an address for so many seconds, on cores as taskset takes them. In an
+    /// open loop, a round has the same requests for all servers.
+    pub fn load(
+        &self,
+        address: &str,
+        seconds: f64,
+        round: usize,
+        cores: Option<&str>,
+    ) -> Result<Outcome> {
         let mut command = Command::new("timeout");
-        let limit = (self.seconds + SLACK).to_string();
+        let limit = (seconds + SLACK).to_string();
         command.args(["--foreground", limit.as_str()]);
-        if let Some(cores) = &self.cores {
-            command.args(["taskset", "-c", cores.as_str()]);
+        if let Some(cores) = cores {
+            command.args(["taskset", "-c", cores]);
         }
-        self.add_tool(&mut command);
+        self.add_tool(&mut command, address, seconds);
+        if let Some(rate) = self.options.open {
+            command.args(["--open", &rate.to_string(), "--seed", &round.to_string()]);
+            // With no core of its own the load sleeps in between.
+            command.args(cores.map(|_| "--spin"));
+        }
         let text = output(&mut command)?;
         let parse = if self.tool == Tool::Oha { parse_oha } else { parse_line };
-        parse(&text).with_context(|| {
-            format!("what {} printed is not understood:\n{text}", self.tool.name())
-        })
+        parse(&text).with_context(|| format!("{} printed:\n{text}", self.tool.name()))
     }
 
-    fn add_tool(&self, command: &mut Command) {
+    fn add_tool(&self, command: &mut Command, address: &str, seconds: f64) {
         let connections = self.connections.to_string();
-        let url = format!("http://{}/", self.address);
+        let url = format!("http://{address}/");
         match self.tool {
             Tool::Oha => {
-                let time = format!("{}ms", (self.seconds * 1e3).round());
+                let time = format!("{}ms", (seconds * 1e3).round());
                 command.args(["oha", "--no-tui", "--output-format", "json"]);
                 command.args(["-c", connections.as_str(), "-z", &time, &url]);
             }
             Tool::Wrk | Tool::Wrk2 => {
                 let threads = if self.tool == Tool::Wrk { "-t1" } else { "-t2" };
                 // It takes whole seconds only.
-                let seconds = format!("-d{}s", self.seconds.ceil());
+                let seconds = format!("-d{}s", seconds.ceil());
                 let script = concat!(env!("CARGO_MANIFEST_DIR"), "/report.lua");
                 command.args(["wrk", threads, "-c", &connections, &seconds, "-s", script, &url]);
             }
             Tool::Own => {
-                command.arg(self.programs.join("load")).args(["--addr", self.address]);
+                command.arg(self.programs.join("load")).args(["--addr", address]);
                 command.args(["--connections", connections.as_str()]);
-                command.args(["--seconds", &self.seconds.to_string()]);
+                command.args(["--seconds", &seconds.to_string()]);
                 if self.options.echo {
                     command.arg("--echo");
-                }
-                if let Some(rate) = self.options.open {
-                    command.args(["--open", &rate.to_string(), "--seed", &self.seed.to_string()]);
-                    // With no core of its own the load sleeps in between.
-                    command.args(self.cores.as_ref().map(|_| "--spin"));
                 }
             }
         }
@@ -128,7 +124,6 @@ fn parse_oha(text: &str) -> Option<Outcome> {
         seconds: oha.summary.total,
         mean: oha.summary.average.unwrap_or(0.0) * 1e6,
         p50: micros("p50")?,
-        p90: micros("p90")?,
         p99: micros("p99")?,
         p999: micros("p99.9")?,
     })
@@ -143,7 +138,7 @@ mod tests {
         let text = r#"{
             "summary": {"total": 2.0, "average": 0.0005, "requestsPerSec": 55.0},
             "latencyPercentiles":
-                {"p50": 0.0001, "p90": 0.0002, "p99": 0.003, "p99.9": 0.004},
+                {"p50": 0.0001, "p99": 0.003, "p99.9": 0.004},
             "statusCodeDistribution": {"200": 100, "500": 2},
             "errorDistribution": {"aborted due to deadline": 8, "connection reset": 3}
         }"#;
@@ -153,20 +148,12 @@ mod tests {
             seconds: 2.0,
             mean: 500.0,
             p50: 100.0,
-            p90: 200.0,
             p99: 3000.0,
             p999: 4000.0,
         };
         assert_eq!(parse_oha(text), Some(expected));
+        let line = serde_json::to_string(&expected).unwrap();
+        assert_eq!(parse_line(&format!("Running 1s test\n{line}\nmore\n")), Some(expected));
         assert_eq!(parse_oha("error"), None);
-    }
-
-    #[test]
-    fn a_line_of_json_is_found() {
-        let text = "Running 1s test\n{\"answers\":5,\"errors\":0,\"seconds\":1.5,\"mean\":1,\
-            \"p50\":1,\"p90\":2,\"p99\":3,\"p999\":4}\nmore\n";
-        let outcome = parse_line(text).unwrap();
-        assert_eq!((outcome.answers, outcome.p999), (5, 4.0));
-        assert_eq!(parse_line("nothing"), None);
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use arc_lab::work::Work;
 use clap::{Parser, ValueEnum};
 
-const PEERS: [&str; 4] = ["tokio", "smol", "go", "may"];
+const PEERS: [&str; 3] = ["tokio", "smol", "go"];
 
 /// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -32,7 +32,7 @@ pub struct Options {
     /// 64 bytes come back, instead of HTTP/1 by hyper; always with our own load
     #[arg(long)]
     pub echo: bool,
-    /// may has no hyper, and is in --echo only; go is net/http, and is not in --echo
+    /// Beside which runtimes; go is net/http, and has no --echo
     #[arg(long, value_delimiter = ',', value_parser = PEERS, default_values = ["tokio", "smol"])]
     pub peers: Vec<String>,
     /// Measure arc of another commit beside it, as `before`
@@ -45,7 +45,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',', value_parser = positive, default_value = "64")]
     pub connections: Vec<usize>,
     /// How long each measurement takes
-    #[arg(long, value_parser = seconds, default_value = "5")]
+    #[arg(long, value_parser = some, default_value = "5")]
     pub seconds: f64,
     /// How often each server is measured, in turns
     #[arg(long, value_parser = positive, default_value = "5")]
@@ -69,26 +69,17 @@ pub struct Options {
     pub work_sleeps: bool,
     /// So many requests a second at random times (Poisson), by our own load, latencies from when
     /// each was due; the last core is the load's, which never sleeps, the others the servers'
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = some)]
     pub open: Option<f64>,
     /// With --open: all run on all cores, and the load sleeps in between
     #[arg(long, requires = "open")]
     pub share_cores: bool,
-    /// The seed of the random times, to which the round is added; by default of the clock
-    #[arg(long, requires = "open")]
-    pub seed: Option<u64>,
-    /// Keep each core busy with something else all the while
-    #[arg(long)]
-    pub busy: bool,
     /// Add every round to a file; the ratios at the end are then of all that it has
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
 impl Options {
-    /// # Errors
-    ///
-    /// The options do not go together.
     pub fn check(&self) -> Result<()> {
         let cores = available_parallelism().map_or(1, usize::from);
         // Workers that sleep need no cores of their own.
@@ -97,7 +88,8 @@ impl Options {
         let is_special = self.open.is_some() || self.echo;
         let is_own = self.load.iter().all(|tool| *tool == Tool::Own);
         ensure!(!is_special || is_own, "--open and --echo go with `--load own`");
-        ensure!(!self.echo || self.work.is_none(), "--work is for HTTP");
+        let has_echo = self.work.is_none() && !self.peers.iter().any(|peer| peer == "go");
+        ensure!(has_echo || !self.echo, "--work and go are without --echo");
         let shares = self.open.is_none() || cores > 1 || self.share_cores;
         ensure!(shares, "--open on one core goes with --share-cores");
         Ok(())
@@ -114,8 +106,7 @@ impl Options {
         if self.commit.is_some() || self.before.is_some() {
             names.push(BEFORE.to_owned());
         }
-        let absent = if self.echo { "go" } else { "may" };
-        names.extend(self.peers.iter().filter(|peer| *peer != absent).cloned());
+        names.extend(self.peers.iter().cloned());
         names
     }
 }
@@ -127,21 +118,14 @@ pub fn program(server: &str) -> String {
 }
 
 fn positive(text: &str) -> Result<usize, String> {
-    within(text, 1, usize::MAX)
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "it takes a whole number from 1 on".to_owned())
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    within(text, 0.1, 3600.0)
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    within(text, f64::MIN_POSITIVE, f64::MAX)
-}
-
-/// A number that is neither too small nor too large.
-fn within<T: std::str::FromStr + PartialOrd>(text: &str, least: T, most: T) -> Result<T, String> {
-    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| "this number makes no sense here".to_owned())
+/// A time or a rate.
+fn some(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0.0);
+    number.ok_or_else(|| "it takes a number above 0".to_owned())
 }
 
 /// The servers read it again.
@@ -165,7 +149,7 @@ mod tests {
         let options = parse("--connections=8,64 --seconds 0.5 --load oha,wrk,wrk2").unwrap();
         assert_eq!((options.connections, options.seconds), (vec![8, 64], 0.5));
         assert_eq!(options.load, [Tool::Oha, Tool::Wrk, Tool::Wrk2]);
-        let shared = "--work 2ms/100 --work-sleeps --open 20000 --seed 7 --share-cores";
+        let shared = "--work 2ms/100 --work-sleeps --open 20000 --share-cores";
         assert!(!parse(shared).unwrap().pins());
     }
 
@@ -177,9 +161,8 @@ mod tests {
             ("--peers tokio,c", "--peers"),
             ("--work-sleeps", "--work"),
             ("--work 300", "300us"),
-            ("--seed 1", "--open"),
             ("--open 9 --load wrk --share-cores", "`--load own`"),
-            ("--echo --work 1ms", "--work is for HTTP"),
+            ("--echo --work 1ms", "without --echo"),
             ("--commit a --before b", "--before"),
             ("--pin --workers 64000", "--pin leaves no core"),
         ] {
@@ -189,10 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn contenders_are_those_that_there_are() {
-        let names = |line| parse(line).unwrap().contenders();
-        assert_eq!(names("--commit main --peers tokio,may"), ["arc", "before", "tokio"]);
-        assert_eq!(names("--echo --peers go,may"), ["arc", "may"]);
-        assert_eq!(["before", "may"].map(program), ["serve-arc", "serve-may"]);
+    fn arc_is_the_first_and_arc_of_before_follows() {
+        let options = parse("--commit main --peers tokio").unwrap();
+        assert_eq!(options.contenders(), ["arc", "before", "tokio"]);
+        assert_eq!(["before", "smol"].map(program), ["serve-arc", "serve-smol"]);
     }
 }

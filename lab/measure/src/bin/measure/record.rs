@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::options::{Options, Tool};
 
-/// More than this share of the machine's time taken by others makes a round worthless; stolen time
-/// counts as well.
-pub const OTHER_WORK_LIMIT: f64 = 0.05;
+/// More than this share of the machine taken by others makes a round worthless.
+const OTHERS_MOST: f64 = 0.05;
 
 /// One or more runs of `cargo xtask versus`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -29,11 +28,7 @@ pub struct Series {
     pub load: String,
     pub connections: usize,
     pub workers: usize,
-    /// Whether servers and load had cores of their own.
-    pub pinned: bool,
     pub seconds: f64,
-    /// Of the first round of an open loop.
-    pub seed: Option<u64>,
     pub servers: Vec<Measured>,
 }
 
@@ -50,30 +45,26 @@ pub struct Round {
     pub outcome: Outcome,
     /// The server's CPU per answer, in microseconds.
     pub cpu: f64,
-    /// The share of the machine that neither server nor load used.
-    pub other_work: f64,
-    /// The share of the machine that its host gave to others.
-    pub stolen: f64,
+    /// The share of the machine that other processes took, or its host.
+    pub others: f64,
 }
 
 impl Round {
     /// Whether other load left the figures their worth.
     pub fn is_sound(&self) -> bool {
-        self.other_work <= OTHER_WORK_LIMIT && self.stolen <= OTHER_WORK_LIMIT
+        self.others <= OTHERS_MOST
     }
 }
 
 impl Series {
-    pub fn of(options: &Options, tool: Tool, connections: usize, seed: u64) -> Self {
+    pub fn of(options: &Options, tool: Tool, connections: usize) -> Self {
         let contenders = options.contenders().into_iter();
         let servers = contenders.map(|name| Measured { name, rounds: Vec::new() });
         Self {
             load: load_text(options, tool),
             connections,
             workers: options.workers,
-            pinned: options.pins(),
             seconds: options.seconds,
-            seed: options.open.map(|_| seed),
             servers: servers.collect(),
         }
     }
@@ -84,12 +75,7 @@ impl Series {
 
     /// As a heading.
     pub fn title(&self) -> String {
-        let pinned = if self.pinned { ", on cores of their own" } else { "" };
-        let seed = self.seed.map_or(String::new(), |seed| format!(", seed {seed}"));
-        format!(
-            "{}; {} connections; workers: {}{pinned}{seed}",
-            self.load, self.connections, self.workers
-        )
+        format!("{}, {} connections, workers: {}", self.load, self.connections, self.workers)
     }
 }
 
@@ -104,18 +90,14 @@ fn load_text(options: &Options, tool: Tool) -> String {
         let how = if options.work_sleeps { "sleeps" } else { "computes" };
         text += &format!(", {how} {work}");
     }
-    if options.busy {
-        text += ", beside busy loops";
+    if options.pins() {
+        text += ", on cores of its own";
     }
     text
 }
 
 impl Record {
     /// The one that a file has; a new one without a file.
-    ///
-    /// # Errors
-    ///
-    /// It has something else.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| path.exists()) else {
             return Ok(Self::default());
@@ -125,9 +107,6 @@ impl Record {
         serde_json::from_str(&text).with_context(no_record)
     }
 
-    /// # Errors
-    ///
-    /// The file cannot be written.
     pub fn write(&self, path: Option<&Path>) -> Result<()> {
         let Some(path) = path else {
             return Ok(());
@@ -162,17 +141,6 @@ pub mod tests {
             ],
             ..Series::default()
         }
-    }
-
-    #[test]
-    fn other_work_and_stolen_time_make_a_round_worthless() {
-        let mut round = round(1, 1.0);
-        assert!(round.is_sound());
-        round.other_work = 0.06;
-        assert!(!round.is_sound());
-        round.other_work = 0.0;
-        round.stolen = 0.06;
-        assert!(!round.is_sound());
     }
 
     #[test]

@@ -3,15 +3,15 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result};
 use arc_lab::figures::Outcome;
 
-use crate::commands::display;
-use crate::load::Load;
-use crate::options::{BEFORE, Options, Tool, program};
+use crate::load::Setting;
+use crate::options::{BEFORE, program};
 use crate::record::Round;
-use crate::usage::{self, Time};
+use crate::usage::Usage;
 
 /// Connections are made once and caches filled before it counts.
 const WARM_UP_SECONDS: f64 = 0.5;
@@ -41,38 +41,22 @@ impl Server {
             command.args(["taskset", "-c", cores]);
         }
         command.arg(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-        let name = display(&command);
-        let mut process = command.spawn().with_context(|| name.clone())?;
+        let mut process = command.spawn().with_context(|| format!("{command:?}"))?;
         let output = process.stdout.take().context("it was asked for")?;
         let mut server = Self { process, address: String::new(), _output: BufReader::new(output) };
 
         let mut line = String::new();
         server._output.read_line(&mut line)?;
         let address = line.trim().strip_prefix("listening on ");
-        server.address = address.with_context(|| format!("{name} began with {line:?}"))?.to_owned();
+        server.address =
+            address.with_context(|| format!("{command:?} began with {line:?}"))?.to_owned();
         Ok(server)
     }
 }
 
-/// What is the same for all servers and rounds of a series.
-pub struct Setting<'a> {
-    pub options: &'a Options,
-    /// Where the programs are, and those with the arc of before.
-    pub programs: &'a Path,
-    pub programs_before: &'a Path,
-    pub tool: Tool,
-    pub connections: usize,
-    /// How many the machine has.
-    pub cores: usize,
-}
-
 impl Setting<'_> {
-    /// Measures a server once; with a seed of the random times of an open loop.
-    ///
-    /// # Errors
-    ///
-    /// The server or the load generator fails.
-    pub fn measure(&self, name: &str, seed: u64) -> Result<Round> {
+    /// Measures a server once.
+    pub fn measure(&self, name: &str, round: usize) -> Result<Round> {
         let is_before = name == BEFORE;
         let folder = if is_before { self.programs_before } else { self.programs };
         let (server_cores, load_cores) = self.split_cores().unzip();
@@ -80,37 +64,21 @@ impl Setting<'_> {
         let program = folder.join(program(name));
         let server = Server::start(&program, &arguments, server_cores.as_deref())?;
 
-        let load = |seconds| Load {
-            tool: self.tool,
-            options: self.options,
-            address: &server.address,
-            connections: self.connections,
-            seconds,
-            seed,
-            programs: self.programs,
-            cores: load_cores.clone(),
-        };
-        load(WARM_UP_SECONDS).run()?;
+        let load = |seconds| self.load(&server.address, seconds, round, load_cores.as_deref());
+        load(WARM_UP_SECONDS)?;
         let pid = server.process.id();
-        let before = Snapshot::take(pid)?;
-        let outcome = load(self.options.seconds).run()?;
-        let after = Snapshot::take(pid)?;
-        Ok(round(outcome, &before, &after))
+        let before = Usage::now(pid)?;
+        let outcome = load(self.options.seconds)?;
+        Ok(round_of(outcome, before, Usage::now(pid)?))
     }
 
     /// The command line of a server.
     fn arguments(&self) -> Vec<String> {
-        let mut words = vec!["--addr".to_owned(), "127.0.0.1:0".to_owned()];
-        words.extend(["--workers".to_owned(), self.options.workers.to_string()]);
-        if self.options.echo {
-            words.push("--echo".to_owned());
-        }
-        if let Some(work) = &self.options.work {
-            words.extend(["--work".to_owned(), work.clone()]);
-        }
-        if self.options.work_sleeps {
-            words.push("--work-sleeps".to_owned());
-        }
+        let workers = format!("--workers={}", self.options.workers);
+        let mut words = vec!["--addr=127.0.0.1:0".to_owned(), workers];
+        words.extend(self.options.echo.then(|| "--echo".to_owned()));
+        words.extend(self.options.work.as_ref().map(|work| format!("--work={work}")));
+        words.extend(self.options.work_sleeps.then(|| "--work-sleeps".to_owned()));
         words
     }
 
@@ -120,39 +88,22 @@ impl Setting<'_> {
         if !self.options.pins() {
             return None;
         }
-        let last = self.cores - 1;
+        let last = available_parallelism().map_or(1, usize::from) - 1;
         let is_open = self.options.open.is_some();
         let first_of_load = if is_open { last } else { self.options.workers.min(last) };
         Some((format!("0-{}", first_of_load - 1), format!("{first_of_load}-{last}")))
     }
 }
 
-struct Snapshot {
-    server: f64,
-    /// CPU of this program, of its threads that keep cores busy on purpose, and of the load
-    /// generators that have ended.
-    own: f64,
-    machine: Time,
-}
-
-impl Snapshot {
-    fn take(server: u32) -> Result<Self> {
-        let own = usage::own_cpu()?;
-        Ok(Self { server: usage::cpu(server)?, own, machine: usage::time()? })
-    }
-}
-
-fn round(outcome: Outcome, before: &Snapshot, after: &Snapshot) -> Round {
+fn round_of(outcome: Outcome, before: Usage, after: Usage) -> Round {
     let cpu = after.server - before.server;
-    let total = (after.machine.total - before.machine.total).max(f64::MIN_POSITIVE);
-    let busy = after.machine.busy - before.machine.busy;
     let ours = cpu + after.own - before.own;
+    let others = (after.busy - before.busy).saturating_sub(ours);
+    let seconds = cpu as f64 / procfs::ticks_per_second() as f64;
     Round {
         outcome,
-        cpu: cpu * 1e6 / outcome.answers.max(1) as f64,
-        // Ticks are coarse: it may come out just below nothing.
-        other_work: ((busy - ours) / total).max(0.0),
-        stolen: (after.machine.stolen - before.machine.stolen) / total,
+        cpu: seconds * 1e6 / outcome.answers.max(1) as f64,
+        others: others as f64 / (after.total - before.total).max(1) as f64,
     }
 }
 
@@ -161,19 +112,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_here_used_is_other_work() {
-        let snapshot = |server, own, busy, total| Snapshot {
-            server,
-            own,
-            machine: Time { busy, stolen: 0.0, total },
-        };
-        let before = snapshot(2.0, 5.0, 100.0, 1000.0);
-        let after = snapshot(4.0, 6.0, 104.0, 1010.0);
-        let outcome = Outcome { answers: 100, seconds: 5.0, ..Outcome::default() };
-        let round = round(outcome, &before, &after);
-        assert_eq!(round.cpu, 2e4);
-        // Of 4 seconds 2 were the server's and 1 was the load's.
-        assert!((round.other_work - 0.1).abs() < 1e-9);
+    fn what_nobody_here_used_is_that_of_others() {
+        let before = Usage { server: 200, own: 500, busy: 10_000, total: 100_000 };
+        let after = Usage { server: 400, own: 600, busy: 10_400, total: 101_000 };
+        let outcome = Outcome { answers: 100, ..Outcome::default() };
+        // Of 400 ticks 200 were the server's and 100 were the load's.
+        assert_eq!(round_of(outcome, before, after), Round { outcome, cpu: 2e4, others: 0.1 });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the terminal shows: medians and ratios of servers, as tables that a page can have.
 
-use crate::record::{Measured, OTHER_WORK_LIMIT, Record, Round, Series};
+use crate::record::{Measured, Record, Round, Series};
 use arc_lab::figures::{Spread, geometric_mean, times};
 
 /// What the others are compared with.
@@ -31,11 +31,14 @@ pub fn of_series(series: &Series) -> String {
         row.extend(series.servers.iter().map(|server| cell(value, server, series)));
         rows.push(row);
     }
-    format!("{}{}", table(&rows), warning(&series.servers))
+    let mut row = vec!["sound rounds".to_owned()];
+    row.extend(series.servers.iter().map(sound_rounds));
+    rows.push(row);
+    table(&rows)
 }
 
 fn cell(value: Value, server: &Measured, series: &Series) -> String {
-    let mut text = spread(value, server).map_or("-".to_owned(), |it| number(it.median));
+    let mut text = spread(value, server).map_or("-".to_owned(), |it| times(it.median));
     let baseline = series.server(BASELINE).filter(|it| it.name != server.name);
     if let Some(it) = baseline.and_then(|baseline| ratio(value, server, baseline)) {
         let [median, least, most] = [it.median, it.least, it.most].map(times);
@@ -82,22 +85,10 @@ fn ratio(value: Value, server: &Measured, baseline: &Measured) -> Option<Spread>
     Spread::of_ratios(pairs.map(|(a, b)| (value(a), value(b))))
 }
 
-/// Which rounds do not count.
-fn warning(servers: &[Measured]) -> String {
-    let mut text = String::new();
-    for server in servers {
-        let sound = server.rounds.iter().filter(|round| round.is_sound()).count();
-        let all = server.rounds.len();
-        if sound < all {
-            let limit = OTHER_WORK_LIMIT * 100.0;
-            text += &format!("WARNING: {}: {sound} of {all} rounds are sound. ", server.name);
-            text += &format!("In the others, other work or the host took more than {limit} %.\n");
-        }
-        if sound == 0 {
-            text += "Its figures are worthless.\n";
-        }
-    }
-    text
+/// Those that count.
+fn sound_rounds(server: &Measured) -> String {
+    let sound = server.rounds.iter().filter(|round| round.is_sound()).count();
+    if sound == 0 { "NONE: worthless".to_owned() } else { sound.to_string() }
 }
 
 /// A table in Markdown, whose columns are as wide as what they have: names to the left, and figures
@@ -119,15 +110,6 @@ fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Three digits at least.
-fn number(value: f64) -> String {
-    match value {
-        _ if value < 10.0 => format!("{value:.2}"),
-        _ if value < 100.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,19 +120,14 @@ mod tests {
     #[test]
     fn rounds_that_are_not_sound_are_left_out() {
         let mut series = series();
-        series.servers[1].rounds[1].other_work = 0.5;
+        series.servers[1].rounds[1].others = 0.06;
         let (arc, tokio) = (&series.servers[0], &series.servers[1]);
         assert_eq!(spread(P99, tokio), Spread::of([100.0]));
         assert_eq!(ratio(P99, arc, tokio), Spread::of([0.8]));
-        series.servers[1].rounds[0].other_work = 0.5;
+        series.servers[1].rounds[0].others = 0.06;
         assert_eq!(spread(P99, &series.servers[1]), Spread::of([100.0, 120.0]));
-    }
-
-    #[test]
-    fn a_table_has_medians_and_ratios() {
-        let text = of_series(&series());
-        assert!(text.contains("|  115 (1.15, 1.10 to 1.20) |   100 |"), "{text}");
-        assert!(!text.contains("WARNING"));
+        let text = of_series(&series);
+        assert!(text.contains("NONE: worthless") && text.contains(" 115 (1.15, 1.10 to 1.20) |"));
     }
 
     #[test]
@@ -161,17 +138,5 @@ mod tests {
         let text = of_record(&record);
         // The root of 1.15 * 4.
         assert!(text.contains("| geometric mean |             |       2.14 |"), "{text}");
-    }
-
-    #[test]
-    fn a_warning_says_which_rounds_count() {
-        let mut series = series();
-        series.servers[0].rounds[0].other_work = 0.5;
-        series.servers[1].rounds[0].stolen = 0.5;
-        series.servers[1].rounds[1].stolen = 0.5;
-        let text = warning(&series.servers);
-        assert!(text.contains("arc: 1 of 2 rounds are sound"), "{text}");
-        assert!(text.contains("tokio: 0 of 2 rounds are sound"), "{text}");
-        assert!(text.ends_with("worthless.\n"), "{text}");
     }
 }

@@ -1,46 +1,38 @@
-//! What Linux says in /proc about the server, the load and the machine, in seconds.
+//! What Linux says in /proc about CPU.
 
 use anyhow::Result;
 use procfs::process::Process;
 use procfs::{CurrentSI, KernelStats};
 
-/// What the machine has done so far, summed over its cores.
+/// Ticks of CPU until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Time {
-    pub busy: f64,
-    pub stolen: f64,
-    pub total: f64,
+pub struct Usage {
+    /// Of the server, with all threads that are and were.
+    pub server: u64,
+    /// Of this program, of its threads that keep cores busy on purpose, and of the load generators
+    /// that have ended.
+    pub own: u64,
+    /// Of the whole machine, with what its host gave to others.
+    pub busy: u64,
+    /// What the machine could have used.
+    pub total: u64,
 }
 
-/// CPU that a process has used, with all threads that are and were.
-///
-/// # Errors
-///
-/// It is gone.
-pub fn cpu(pid: u32) -> Result<f64> {
-    let stat = Process::new(pid as i32)?.stat()?;
-    Ok(seconds(stat.utime + stat.stime))
-}
-
-/// The same of this process and of its children that have ended.
-pub fn own_cpu() -> Result<f64> {
-    let stat = Process::myself()?.stat()?;
-    let children = stat.cutime + stat.cstime;
-    Ok(seconds(stat.utime + stat.stime) + seconds(children as u64))
-}
-
-/// What the machine has done.
-pub fn time() -> Result<Time> {
-    let it = KernelStats::current()?.total;
-    let interrupts = it.irq.unwrap_or(0) + it.softirq.unwrap_or(0);
-    let busy = it.user + it.nice + it.system + interrupts;
-    let stolen = it.steal.unwrap_or(0);
-    let total = busy + it.idle + it.iowait.unwrap_or(0) + stolen;
-    Ok(Time { busy: seconds(busy), stolen: seconds(stolen), total: seconds(total) })
-}
-
-fn seconds(ticks: u64) -> f64 {
-    ticks as f64 / procfs::ticks_per_second() as f64
+impl Usage {
+    pub fn now(server: u32) -> Result<Self> {
+        let own = Process::myself()?.stat()?;
+        let server = Process::new(server as i32)?.stat()?;
+        let machine = KernelStats::current()?.total;
+        let interrupts = machine.irq.unwrap_or(0) + machine.softirq.unwrap_or(0);
+        let stolen = machine.steal.unwrap_or(0);
+        let busy = machine.user + machine.nice + machine.system + interrupts + stolen;
+        Ok(Self {
+            server: server.utime + server.stime,
+            own: own.utime + own.stime + (own.cutime + own.cstime) as u64,
+            busy,
+            total: busy + machine.idle + machine.iowait.unwrap_or(0),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -49,7 +41,7 @@ mod tests {
 
     #[test]
     fn this_process_is_part_of_the_machine() {
-        assert!(cpu(std::process::id()).unwrap() <= own_cpu().unwrap());
-        assert!(time().unwrap().total > own_cpu().unwrap());
+        let usage = Usage::now(std::process::id()).unwrap();
+        assert!(usage.server <= usage.own && usage.own < usage.busy && usage.busy < usage.total);
     }
 }

@@ -2,25 +2,16 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
 
 use crate::commands::{output, script};
+use crate::load::Setting;
 use crate::options::{Options, program};
 use crate::record::{Record, Round, Series};
-use crate::server::Setting;
 use crate::table;
 
-/// What a measurement takes beyond its own time, for the announcement.
-const OVERHEAD_SECONDS: f64 = 0.8;
-
 /// Runs `cargo xtask versus`.
-///
-/// # Errors
-///
-/// The options do not go together, or something cannot be built or measured.
 pub fn run(options: &Options) -> Result<()> {
     options.check()?;
     let path = options.json.as_deref();
@@ -29,11 +20,10 @@ pub fn run(options: &Options) -> Result<()> {
     let programs_before = build_before(options, &programs)?;
     record.runs.push(origin()?);
 
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    if options.busy {
-        keep_busy(cores);
-    }
-    announce(options);
+    // A measurement takes some time beyond its own.
+    let count = options.load.len() * options.connections.len() * options.rounds;
+    let seconds = (count * options.contenders().len()) as f64 * (options.seconds + 0.8);
+    eprintln!("this takes about {seconds:.0} s");
     for &tool in &options.load {
         for &connections in &options.connections {
             let setting = Setting {
@@ -42,7 +32,6 @@ pub fn run(options: &Options) -> Result<()> {
                 programs_before: &programs_before,
                 tool,
                 connections,
-                cores,
             };
             let series = measure(&setting)?;
             println!("\n== {}\n\n{}", series.title(), table::of_series(&series));
@@ -52,7 +41,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
     }
     print!("{}", table::of_record(&record));
-    println!("\n{}", record.runs.concat().join("\n"));
+    println!("\n{}", record.runs[record.runs.len() - 1].join("\n"));
     Ok(())
 }
 
@@ -87,82 +76,36 @@ fn origin() -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Keeps each core busy with a thread until this program ends.
-fn keep_busy(cores: usize) {
-    use rustix::thread::{CpuSet, sched_setaffinity};
-    for core in 0..cores {
-        thread::spawn(move || {
-            let mut set = CpuSet::new();
-            set.set(core);
-            sched_setaffinity(None, &set).expect("there is such a core");
-            loop {
-                std::hint::spin_loop();
-            }
-        });
-    }
-}
-
-/// Says how long it takes.
-fn announce(options: &Options) {
-    let series = options.load.len() * options.connections.len();
-    let count = series * options.contenders().len() * options.rounds;
-    let seconds = count as f64 * (options.seconds + OVERHEAD_SECONDS);
-    eprintln!("{count} measurements, about {:.0} s", seconds.ceil());
-}
-
 /// Measures all servers with one load and number of connections.
 fn measure(setting: &Setting<'_>) -> Result<Series> {
     let options = setting.options;
-    let seed = options.seed.unwrap_or_else(seed_of_now);
     let contenders = options.contenders();
-    let mut series = Series::of(options, setting.tool, setting.connections, seed);
+    let mut series = Series::of(options, setting.tool, setting.connections);
     eprintln!("\n{}", series.title());
-    let start = Instant::now();
-    let count = contenders.len() * options.rounds;
-    let mut done = 0;
     for round in 0..options.rounds {
-        // The same requests for all of a round.
-        let seed = seed + round as u64;
-        for index in order(round, contenders.len()) {
+        let mut order: Vec<usize> = (0..contenders.len()).collect();
+        if round % 2 == 1 {
+            // The other way round: none is always first.
+            order.reverse();
+        }
+        for index in order {
             eprint!("round {} of {}: {:12}", round + 1, options.rounds, contenders[index]);
-            let result = setting.measure(&contenders[index], seed)?;
-            done += 1;
-            let left = start.elapsed().mul_f64((count - done) as f64 / done as f64);
-            eprintln!("{}; {:.0} s left", progress(&result), left.as_secs_f64());
+            let result = setting.measure(&contenders[index], round)?;
+            eprintln!("{}", progress(&result));
             series.servers[index].rounds.push(result);
         }
     }
     Ok(series)
 }
 
-/// Each round the other way round: none is always first.
-fn order(round: usize, contenders: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..contenders).collect();
-    if round % 2 == 1 {
-        order.reverse();
-    }
-    order
-}
-
-/// A seed that differs from run to run, and is short enough to be typed.
-fn seed_of_now() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(1, |time| time.as_secs() % 1_000_000)
-}
-
 fn progress(round: &Round) -> String {
     let outcome = &round.outcome;
-    let mut text = format!("{:>9.0} requests/s", outcome.per_second());
-    text += &format!(", mean {:.0}, p99 {:.0} µs", outcome.mean, outcome.p99);
-    if outcome.errors > 0 {
-        text += &format!(", {} errors", outcome.errors);
-    }
-    if !round.is_sound() {
-        text += &format!(
-            "; worthless: other work took {:.0} % of the machine, its host {:.0} %",
-            round.other_work * 100.0,
-            round.stolen * 100.0
-        );
-    }
-    text
+    let others = if round.is_sound() { "" } else { "; worthless: others took part of the machine" };
+    format!(
+        "{:>9.0} requests/s, mean {:.0}, p99 {:.0} µs, {} errors{others}",
+        outcome.per_second(),
+        outcome.mean,
+        outcome.p99,
+        outcome.errors
+    )
 }

@@ -6,11 +6,9 @@ use arc_lab::work::duration;
 /// How long polls take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Polls {
-    /// All the same.
-    Equal(Nanos),
     /// At random, with this mean.
     Exponential(Nanos),
-    /// One in 100 the long time, and the others the short one.
+    /// One in 100 the long time, and the others the short one; or both are the same.
     Mixed(Nanos, Nanos),
 }
 
@@ -27,7 +25,7 @@ impl std::str::FromStr for Polls {
         }
         match text.split_once('+') {
             Some((common, long)) => Ok(Self::Mixed(time(common)?, time(long)?)),
-            None => time(text).map(Self::Equal),
+            None => time(text).map(|time| Self::Mixed(time, time)),
         }
     }
 }
@@ -36,7 +34,7 @@ impl Polls {
     /// The mean.
     fn mean(self) -> f64 {
         match self {
-            Self::Equal(time) | Self::Exponential(time) => time as f64,
+            Self::Exponential(mean) => mean as f64,
             Self::Mixed(short, long) => short as f64 * 0.99 + long as f64 * 0.01,
         }
     }
@@ -44,9 +42,8 @@ impl Polls {
     /// The next one.
     pub fn sample(self, random: &mut fastrand::Rng) -> Nanos {
         match self {
-            Self::Equal(time) => time,
             Self::Exponential(mean) => (-(mean as f64) * (1.0 - random.f64()).ln()) as Nanos,
-            Self::Mixed(_, long) if random.u8(..100) == 0 => long,
+            Self::Mixed(short, long) if short != long && random.u8(..100) == 0 => long,
             Self::Mixed(short, _) => short,
         }
     }
@@ -58,8 +55,8 @@ impl Polls {
             _ => format!("{} ms", time as f64 / 1e6),
         };
         match self {
-            Self::Equal(time) => short(time),
             Self::Exponential(mean) => format!("exp {}", short(mean)),
+            Self::Mixed(time, long) if time == long => short(time),
             Self::Mixed(common, long) => format!("{}, 1% {}", short(common), short(long)),
         }
     }

@@ -2,10 +2,9 @@
 
 use crate::machine::Nanos;
 
-/// The costs, one for all policies. They are options of `simulate`, whose values were measured on
-/// a virtual machine with 2 cores (Xeon, Linux 6.18) that had other work, too; the tick is an
-/// estimate.
-/// By `default`, nothing costs anything: for comparison with formulas.
+/// The same for all policies, as measured on a virtual machine with 2 cores (Xeon, Linux 6.18) that
+/// had other work, too; the tick is an estimate. By `default`, nothing costs anything: for
+/// comparison with formulas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args)]
 pub struct Costs {
     /// CPU of the thread that wakes another one

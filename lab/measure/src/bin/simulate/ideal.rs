@@ -16,8 +16,8 @@ impl Policy for Ideal {
         if let Some(request) = self.polled.remove(&worker) {
             system.answer(request);
         }
-        let Some(request) = system.take_event() else {
-            system.wait_for_kernel(worker);
+        let Some(request) = system.ready.pop_front() else {
+            system.waiters.push(worker);
             return Step::Sleep(0);
         };
         self.polled.insert(worker, request);

@@ -21,8 +21,10 @@ pub enum Step {
 pub enum Happening {
     /// A thread has done what it was to do, or was woken: it is to be told its next step.
     Asks(usize),
-    /// What was set to happen at this time.
-    Due(u32),
+    /// A request of an open loop arrives.
+    Arrival,
+    /// The monitor looks.
+    Tick,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,82 +37,62 @@ enum State {
     FallsAsleep,
 }
 
-#[derive(Clone)]
-struct Thread {
-    state: State,
-    /// The CPU time it has used until `since`, when its step began.
-    used: Nanos,
-    since: Nanos,
-}
-
 /// The machine.
 pub struct Machine {
-    now: Nanos,
+    /// The time.
+    pub now: Nanos,
     sequence: u64,
     events: BinaryHeap<Reverse<(Nanos, u64, Happening)>>,
-    threads: Vec<Thread>,
+    threads: Vec<State>,
+    /// CPU time of the steps of each thread, also of the one that it is in.
+    used: Vec<Nanos>,
 }
 
 impl Machine {
     /// Threads that all sleep.
     pub fn new(threads: usize) -> Self {
-        let thread = Thread { state: State::Asleep, used: 0, since: 0 };
-        let events = BinaryHeap::new();
-        Self { now: 0, sequence: 0, events, threads: vec![thread; threads] }
+        let threads = vec![State::Asleep; threads];
+        let used = vec![0; threads.len()];
+        Self { now: 0, sequence: 0, events: BinaryHeap::new(), threads, used }
     }
 
-    /// The time.
-    pub fn now(&self) -> Nanos {
-        self.now
-    }
-
-    /// The CPU time that a thread has used.
-    pub fn used(&self, thread: usize) -> Nanos {
-        let thread = &self.threads[thread];
-        match thread.state {
-            State::Running | State::FallsAsleep => thread.used + (self.now - thread.since),
-            State::Asleep | State::Rising => thread.used,
-        }
+    /// The CPU time that the first threads have used.
+    pub fn used(&self, threads: usize) -> Nanos {
+        self.used[..threads].iter().sum()
     }
 
     /// Lets something happen after a while.
-    pub fn set(&mut self, after: Nanos, what: u32) {
-        self.push(after, Happening::Due(what));
+    pub fn set(&mut self, after: Nanos, happening: Happening) {
+        // Of what happens at the same time, what was set first comes first.
+        self.sequence += 1;
+        self.events.push(Reverse((self.now + after, self.sequence, happening)));
     }
 
     /// Wakes a thread, which runs after a while. One that does not sleep takes no notice.
-    pub fn wake(&mut self, index: usize, after: Nanos) {
-        match self.threads[index].state {
-            State::FallsAsleep => self.threads[index].state = State::Running,
+    pub fn wake(&mut self, thread: usize, after: Nanos) {
+        match self.threads[thread] {
+            State::FallsAsleep => self.threads[thread] = State::Running,
             State::Asleep => {
-                self.threads[index].state = State::Rising;
-                self.push(after, Happening::Asks(index));
+                self.threads[thread] = State::Rising;
+                self.set(after, Happening::Asks(thread));
             }
             State::Rising | State::Running => {}
         }
     }
 
     /// Goes on to what happens next.
-    ///
-    /// # Panics
-    ///
-    /// Nothing ever happens again.
     pub fn advance(&mut self) -> Happening {
         loop {
             let Reverse((time, _, happening)) = self.events.pop().expect("something happens");
             self.now = time;
-            let Happening::Asks(index) = happening else {
+            let Happening::Asks(thread) = happening else {
                 return happening;
             };
-
-            let used = self.used(index);
-            let thread = &mut self.threads[index];
-            (thread.used, thread.since) = (used, time);
-            if thread.state != State::FallsAsleep {
-                thread.state = State::Running;
+            if self.threads[thread] != State::FallsAsleep {
+                self.threads[thread] = State::Running;
                 return happening;
             }
-            thread.state = State::Asleep;
+            self.threads[thread] = State::Asleep;
         }
     }
 
@@ -120,14 +102,9 @@ impl Machine {
             Step::Run(time) => (State::Running, time),
             Step::Sleep(time) => (State::FallsAsleep, time),
         };
-        self.threads[thread].state = state;
-        self.push(time, Happening::Asks(thread));
-    }
-
-    fn push(&mut self, after: Nanos, happening: Happening) {
-        // Of what happens at the same time, what was set first comes first.
-        self.sequence += 1;
-        self.events.push(Reverse((self.now + after, self.sequence, happening)));
+        self.threads[thread] = state;
+        self.used[thread] += time;
+        self.set(time, Happening::Asks(thread));
     }
 }
 
@@ -136,33 +113,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_waits_for_a_core() {
-        let mut machine = Machine::new(3);
-        for thread in 0..3 {
-            machine.wake(thread, 0);
-        }
-        machine.set(1_000_000, 0);
-        while let Happening::Asks(thread) = machine.advance() {
-            machine.take(thread, Step::Run(700_000));
-        }
-        assert_eq!([0, 1, 2].map(|thread| machine.used(thread)), [1_000_000; 3]);
-    }
-
-    #[test]
     fn a_thread_that_is_woken_before_it_sleeps_does_not_sleep() {
         let mut machine = Machine::new(1);
         machine.wake(0, 0);
         assert_eq!(machine.advance(), Happening::Asks(0));
         machine.take(0, Step::Sleep(1_000));
-        machine.set(400, 0);
-        assert_eq!(machine.advance(), Happening::Due(0));
+        machine.set(400, Happening::Tick);
+        assert_eq!(machine.advance(), Happening::Tick);
 
         machine.wake(0, 5_000);
         machine.wake(0, 5_000);
-        machine.set(9_000, 1);
+        machine.set(9_000, Happening::Arrival);
         assert_eq!(machine.advance(), Happening::Asks(0));
-        assert_eq!((machine.now(), machine.used(0)), (1_000, 1_000));
+        assert_eq!((machine.now, machine.used(1)), (1_000, 1_000));
         machine.take(0, Step::Sleep(0));
-        assert_eq!(machine.advance(), Happening::Due(1));
+        assert_eq!(machine.advance(), Happening::Arrival);
     }
 }

@@ -44,9 +44,6 @@ use std::num::NonZero;
 use std::thread;
 use system::Figures;
 
-/// More than this behind tokio is told.
-const BEHIND: f64 = 1.10;
-
 /// arc's policy beside tokio's and an ideal one, in virtual time
 ///
 /// A line has arc / tokio / ideal of the mean and p99 latency in us, and of the requests per
@@ -142,9 +139,8 @@ fn line(cell: &Cell, figures: &[Figures; 3]) -> String {
         format!("{arc:>9.1} {tokio:>9.1} {ideal:>9.1} {:>5.2}", arc / tokio)
     };
     let [arc, tokio, _] = figures;
-    let is_behind = if is_behind(figures) { "  BEHIND" } else { "" };
     format!(
-        "{:>3} {:>14} {:>10} | {} | {} | {} | {:>7.2} {:>7.2} {:>5.2} | {:.2} {:.2}{is_behind}",
+        "{:>3} {:>14} {:>10} | {} | {} | {} | {:>7.2} {:>7.2} {:>5.2} | {:.2} {:.2}",
         cell.workers,
         cell.polls.name(),
         cell.load.name(),
@@ -159,9 +155,9 @@ fn line(cell: &Cell, figures: &[Figures; 3]) -> String {
     )
 }
 
-/// Whether arc answers later than tokio, or fewer.
+/// Whether arc answers more than 10 % later than tokio, or fewer.
 fn is_behind([arc, tokio, _]: &[Figures; 3]) -> bool {
-    arc.mean / tokio.mean > BEHIND || tokio.per_second / arc.per_second > BEHIND
+    arc.mean / tokio.mean > 1.10 || tokio.per_second / arc.per_second > 1.10
 }
 
 /// All cells in a line: geometric means of ratios.

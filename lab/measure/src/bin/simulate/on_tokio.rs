@@ -13,6 +13,7 @@
 use crate::machine::{Nanos, Step};
 use crate::system::{Policy, Request, System};
 use std::collections::VecDeque;
+use std::mem::take;
 
 /// How many polls there are from one look at the kernel to the next.
 const EVENT_INTERVAL: u32 = 61;
@@ -26,7 +27,7 @@ enum State {
     Sleeps,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Worker {
     state: State,
     slot: Option<Request>,
@@ -47,184 +48,151 @@ impl Worker {
 pub struct Tokio {
     workers: Vec<Worker>,
     searching: usize,
-    awake: usize,
     sleepers: Vec<usize>,
     /// Somebody sleeps at the driver.
     driver_is_taken: bool,
+    /// CPU time that the worker whose turn it is has used in its step.
+    spent: Nanos,
 }
 
 impl Tokio {
     /// All are awake.
     pub fn new(workers: usize) -> Self {
         Self {
-            workers: (0..workers).map(|_| Worker::default()).collect(),
+            workers: vec![Worker::default(); workers],
             searching: 0,
-            awake: workers,
             sleepers: Vec::new(),
             driver_is_taken: false,
+            spent: 0,
         }
     }
 
-    fn notify(&mut self, system: &mut System) -> Nanos {
-        if self.searching > 0 || self.awake == self.workers.len() {
-            return 0;
+    fn notify(&mut self, system: &mut System) {
+        if self.searching > 0 {
+            return;
         }
-        let worker = self.sleepers.pop().expect("some are not awake");
-        self.awake += 1;
-        self.searching += 1;
-        system.wake(worker)
+        if let Some(worker) = self.sleepers.pop() {
+            self.searching += 1;
+            self.spent += system.wake(worker);
+        }
     }
 
     /// What the kernel has, to the worker's queue.
-    fn look(&mut self, index: usize, system: &mut System) -> Nanos {
-        let mut spent = system.costs.look;
-        while let Some(request) = system.take_event() {
-            spent += system.costs.event;
-            let worker = &mut self.workers[index];
-            if let Some(before) = worker.slot.replace(request) {
-                worker.queue.push_back(before);
-            }
+    fn look(&mut self, index: usize, system: &mut System) {
+        self.spent += system.costs.look;
+        let worker = &mut self.workers[index];
+        while let Some(request) = system.ready.pop_front() {
+            self.spent += system.costs.event;
+            worker.queue.extend(worker.slot.replace(request));
         }
-        let worker = &self.workers[index];
         if !worker.is_searching && worker.tasks() > 1 {
-            spent += self.notify(system);
+            self.notify(system);
         }
-        spent
     }
 
-    /// After a sleep. Gives what it cost.
-    ///
-    /// # Errors
-    ///
-    /// The same, if it was woken for nothing and sleeps again.
-    fn rise(
-        &mut self,
-        index: usize,
-        was_at_driver: bool,
-        system: &mut System,
-    ) -> Result<Nanos, Nanos> {
-        let mut spent = system.costs.sleep;
+    /// After a sleep. False: it was woken for nothing.
+    fn rises(&mut self, index: usize, was_at_driver: bool, system: &mut System) -> bool {
         self.workers[index].is_cold = true;
         if was_at_driver {
             self.driver_is_taken = false;
-            spent += self.look(index, system);
+            self.look(index, system);
         }
         let sleeper = self.sleepers.iter().position(|&sleeper| sleeper == index);
-        if self.workers[index].tasks() > 0 {
+        if let Some(sleeper) = sleeper
+            && self.workers[index].tasks() > 0
+        {
             // Who was woken by the kernel alone does not search.
-            self.workers[index].is_searching = sleeper.is_none();
-            if let Some(sleeper) = sleeper {
-                self.sleepers.remove(sleeper);
-                self.awake += 1;
-            }
-            return Ok(spent);
+            self.sleepers.remove(sleeper);
+            return true;
         }
-        if sleeper.is_some() {
-            return Err(spent);
-        }
-        self.workers[index].is_searching = true;
-        Ok(spent)
+        self.workers[index].is_searching = sleeper.is_none();
+        sleeper.is_none()
     }
 
-    fn steal(&mut self, index: usize, system: &mut System) -> (Option<Request>, Nanos) {
+    fn steal(&mut self, index: usize, system: &mut System) -> Option<Request> {
         let count = self.workers.len();
         if !self.workers[index].is_searching {
             if 2 * self.searching >= count {
-                return (None, 0);
+                return None;
             }
             self.searching += 1;
             self.workers[index].is_searching = true;
         }
-        let mut spent = 0;
         let first = system.random.usize(..count);
         for victim in (first..first + count).map(|it| it % count) {
+            let length = self.workers[victim].queue.len();
             if victim == index {
                 continue;
             }
-            let length = self.workers[victim].queue.len();
             if length == 0 {
-                spent += system.costs.search;
+                self.spent += system.costs.search;
                 continue;
             }
+            self.spent += system.costs.steal;
             let stolen = self.workers[victim].queue.drain(..length.div_ceil(2));
             let mut stolen = stolen.collect::<VecDeque<_>>();
             let request = stolen.pop_back();
             self.workers[index].queue.append(&mut stolen);
-            return (request, spent + system.costs.steal);
+            return request;
         }
-        (None, spent)
+        None
     }
 
-    fn poll(
-        &mut self,
-        index: usize,
-        request: Request,
-        mut spent: Nanos,
-        system: &mut System,
-    ) -> Step {
-        if std::mem::take(&mut self.workers[index].is_searching) {
+    fn poll(&mut self, index: usize, request: Request, system: &mut System) -> Step {
+        if take(&mut self.workers[index].is_searching) {
             self.searching -= 1;
-            if self.searching == 0 {
-                spent += self.notify(system);
-            }
+            self.notify(system);
         }
         let worker = &mut self.workers[index];
         worker.state = State::Polls(request);
-        spent += system.costs.poll;
-        if std::mem::take(&mut worker.is_cold) {
-            spent += system.costs.cold;
+        self.spent += system.costs.poll;
+        if take(&mut worker.is_cold) {
+            self.spent += system.costs.cold;
         }
-        Step::Run(spent + request.takes)
+        Step::Run(self.spent + request.takes)
     }
 
-    /// The worker has nothing to do. Gives what it cost to find that there is something.
-    ///
-    /// # Errors
-    ///
-    /// The same, if it sleeps after that.
-    fn park(&mut self, index: usize, system: &mut System) -> Result<Nanos, Nanos> {
-        let mut spent = 0;
-        self.awake -= 1;
+    /// The worker has nothing to do. False: it does not sleep, as there is something.
+    fn parks(&mut self, index: usize, system: &mut System) -> bool {
         self.sleepers.push(index);
-        if std::mem::take(&mut self.workers[index].is_searching) {
+        if take(&mut self.workers[index].is_searching) {
             self.searching -= 1;
-            let waits = self.workers.iter().any(|worker| !worker.queue.is_empty());
-            if self.searching == 0 && waits {
-                spent += self.notify(system);
+            if self.workers.iter().any(|worker| !worker.queue.is_empty()) {
+                self.notify(system);
             }
         }
-        self.sleep(index, spent, system)
+        self.sleeps(index, system)
     }
 
     /// The same, of a worker that counts as a sleeper.
-    fn sleep(&mut self, index: usize, spent: Nanos, system: &mut System) -> Result<Nanos, Nanos> {
+    fn sleeps(&mut self, index: usize, system: &mut System) -> bool {
         if self.driver_is_taken {
             self.workers[index].state = State::Sleeps;
-            return Err(spent);
+            return true;
         }
-        if system.has_events() {
+        if !system.ready.is_empty() {
             // The events are tasks then, so that it was not woken for nothing.
-            return self.rise(index, true, system).map(|more| spent + more - system.costs.sleep);
+            return !self.rises(index, true, system);
         }
         self.driver_is_taken = true;
-        system.wait_for_kernel(index);
+        system.waiters.push(index);
         self.workers[index].state = State::SleepsAtDriver;
-        Err(spent)
+        true
     }
 }
 
 impl Policy for Tokio {
     fn step(&mut self, index: usize, system: &mut System) -> Step {
-        let mut spent = 0;
-        let state = std::mem::take(&mut self.workers[index].state);
+        self.spent = 0;
+        let state = take(&mut self.workers[index].state);
         match state {
             State::Runs => {}
             State::Polls(request) => system.answer(request),
             State::SleepsAtDriver | State::Sleeps => {
-                let rises = self.rise(index, state == State::SleepsAtDriver, system);
-                match rises.or_else(|spent| self.sleep(index, spent, system)) {
-                    Ok(more) => spent += more,
-                    Err(more) => return Step::Sleep(more),
+                self.spent += system.costs.sleep;
+                let rises = self.rises(index, state == State::SleepsAtDriver, system);
+                if !rises && self.sleeps(index, system) {
+                    return Step::Sleep(self.spent);
                 }
             }
         }
@@ -232,20 +200,15 @@ impl Policy for Tokio {
             let worker = &mut self.workers[index];
             worker.tick += 1;
             if worker.tick.is_multiple_of(EVENT_INTERVAL) && !self.driver_is_taken {
-                spent += self.look(index, system);
+                self.look(index, system);
             }
             let worker = &mut self.workers[index];
-            if let Some(request) = worker.slot.take().or_else(|| worker.queue.pop_front()) {
-                return self.poll(index, request, spent, system);
+            let own = worker.slot.take().or_else(|| worker.queue.pop_front());
+            if let Some(request) = own.or_else(|| self.steal(index, system)) {
+                return self.poll(index, request, system);
             }
-            let (stolen, more) = self.steal(index, system);
-            spent += more;
-            if let Some(request) = stolen {
-                return self.poll(index, request, spent, system);
-            }
-            match self.park(index, system) {
-                Ok(more) => spent += more,
-                Err(more) => return Step::Sleep(spent + more),
+            if self.parks(index, system) {
+                return Step::Sleep(self.spent);
             }
         }
     }

@@ -33,12 +33,11 @@ impl Cell {
 mod tests {
     use super::*;
     use crate::cell::{Load, Polls};
-    use clap::{Args, Command, FromArgMatches};
+    use clap::Parser;
 
     /// Those of the command line.
     fn usual() -> Costs {
-        let matches = Costs::augment_args(Command::new("simulate")).get_matches_from(["simulate"]);
-        Costs::from_arg_matches(&matches).unwrap()
+        crate::Options::parse_from(["simulate"]).costs
     }
 
     fn cell(workers: usize, polls: Polls, load: Load) -> Cell {
@@ -77,21 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn equal_polls_wait_half_as_long() {
-        // Pollaczek and Khinchine: 1 + load / (2 * (1 - load)).
-        let cell = cell(1, Polls::Equal(100_000), Load::Open(0.8));
-        let figures = cell.run(Rules::Ideal, Costs::default(), 3);
-        assert!((figures.mean / 300.0 - 1.0).abs() < 0.03, "{figures:?}");
-    }
-
-    #[test]
     fn a_closed_loop_is_as_fast_as_what_limits_it() {
         for (polls, connections, expected) in [
             (100_000, 1, 1e9 / 104_000.0), // one request after the other, 4 µs of them the client's
             (100_000, 256, 40_000.0),      // four workers
             (1_000, 256, 1_000_000.0),     // the client's four threads
         ] {
-            let cell = cell(4, Polls::Equal(polls), Load::Closed(connections));
+            let cell = cell(4, Polls::Mixed(polls, polls), Load::Closed(connections));
             let figures = cell.run(Rules::Ideal, Costs::default(), 5);
             assert!((figures.per_second / expected - 1.0).abs() < 0.01, "{figures:?}");
         }
@@ -99,7 +90,7 @@ mod tests {
 
     #[test]
     fn arc_polls_in_the_order_of_arrival_while_polls_are_long() {
-        let cell = cell(8, Polls::Equal(300_000), Load::Closed(256));
+        let cell = cell(8, Polls::Mixed(300_000, 300_000), Load::Closed(256));
         let Figures { mean, p99, .. } = cell.run(Rules::Arc, usual(), 5);
         assert!(p99 < 1.05 * mean, "mean {mean}, p99 {p99}");
     }

@@ -6,23 +6,20 @@ use crate::machine::{Happening, Machine, Nanos, Step};
 use std::collections::VecDeque;
 
 /// How often a monitor looks, if the policy has one.
-pub const TICK: Nanos = 1_000_000;
+const TICK: Nanos = 1_000_000;
 
 /// How long a thread of the client needs for a request.
 const CLIENT_COST: Nanos = 4_000;
-
-const ARRIVAL: u32 = 0;
-const MONITOR: u32 = 1;
 
 /// One request: one event of the kernel, and one poll.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// When it was sent, or was to be.
-    pub due: Nanos,
+    due: Nanos,
     /// How long its poll takes.
     pub takes: Nanos,
     /// Of a closed loop.
-    pub connection: usize,
+    connection: usize,
 }
 
 /// Workers, by whatever rules.
@@ -52,9 +49,11 @@ pub struct Figures {
     pub wakes: f64,
 }
 
+/// A thread of the client: the connections that have their answers, the first of which it serves.
+#[derive(Clone, Default)]
 struct Client {
     answers: VecDeque<usize>,
-    serves: Option<usize>,
+    is_busy: bool,
 }
 
 /// The system.
@@ -72,8 +71,10 @@ pub struct System {
     gap: Option<f64>,
     next_due: f64,
     clients: Vec<Client>,
-    ready: VecDeque<Request>,
-    waiters: Vec<usize>,
+    /// The events that the kernel has.
+    pub ready: VecDeque<Request>,
+    /// The workers that sleep until there are events.
+    pub waiters: Vec<usize>,
 
     sent: u64,
     done: u64,
@@ -81,33 +82,31 @@ pub struct System {
     latencies: Vec<Nanos>,
     began: Nanos,
     cpu_before: Nanos,
-    monitor_cpu: Nanos,
+    pub monitor_cpu: Nanos,
     wakes: u64,
 }
 
 /// Runs a cell until it has so many answers, the first tenth of which does not count.
-///
-/// # Panics
-///
-/// A request is lost or answered twice.
 pub fn run(cell: &Cell, costs: Costs, seed: u64, mut policy: impl Policy) -> Figures {
     let mut system = System::new(cell, costs, seed);
-    let all = system.warm_up + cell.requests;
-    while system.done < all {
+    while system.done < system.warm_up + cell.requests {
         match system.machine.advance() {
-            Happening::Asks(thread) if thread < system.workers => {
-                let step = policy.step(thread, &mut system);
-                system.machine.take(thread, step);
-            }
             Happening::Asks(thread) => {
-                let step = system.client_step(thread - system.workers);
+                let client = thread.checked_sub(system.workers);
+                let step = match client {
+                    None => policy.step(thread, &mut system),
+                    Some(client) => system.client_step(client),
+                };
                 system.machine.take(thread, step);
             }
-            Happening::Due(MONITOR) => {
+            Happening::Tick => {
                 policy.tick(&mut system);
-                system.machine.set(TICK, MONITOR);
+                system.machine.set(TICK, Happening::Tick);
             }
-            Happening::Due(_) => system.arrive(),
+            Happening::Arrival => {
+                system.send(0);
+                system.set_arrival();
+            }
         }
     }
     let present = system.ready.len() + policy.held();
@@ -117,10 +116,8 @@ pub fn run(cell: &Cell, costs: Costs, seed: u64, mut policy: impl Policy) -> Fig
 
 impl System {
     fn new(cell: &Cell, costs: Costs, seed: u64) -> Self {
-        let threads = cell.workers + cell.clients();
-        let client = |_| Client { answers: VecDeque::new(), serves: None };
         let mut system = Self {
-            machine: Machine::new(threads),
+            machine: Machine::new(cell.workers + cell.clients()),
             costs,
             random: fastrand::Rng::with_seed(seed ^ 1),
             load_random: fastrand::Rng::with_seed(seed),
@@ -128,7 +125,7 @@ impl System {
             polls: cell.polls,
             gap: cell.gap(),
             next_due: 0.0,
-            clients: (0..cell.clients()).map(client).collect(),
+            clients: vec![Client::default(); cell.clients()],
             ready: VecDeque::new(),
             waiters: Vec::new(),
             sent: 0,
@@ -143,7 +140,7 @@ impl System {
         for worker in 0..system.workers {
             system.machine.wake(worker, 0);
         }
-        system.machine.set(TICK, MONITOR);
+        system.machine.set(TICK, Happening::Tick);
         match cell.load {
             Load::Open(_) => system.set_arrival(),
             Load::Closed(connections) => {
@@ -157,22 +154,7 @@ impl System {
 
     /// The time.
     pub fn now(&self) -> Nanos {
-        self.machine.now()
-    }
-
-    /// Whether the kernel has an event.
-    pub fn has_events(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    /// Takes one event.
-    pub fn take_event(&mut self) -> Option<Request> {
-        self.ready.pop_front()
-    }
-
-    /// A worker sleeps until there are events, or it is woken.
-    pub fn wait_for_kernel(&mut self, worker: usize) {
-        self.waiters.push(worker);
+        self.machine.now
     }
 
     /// A worker wakes another one; gives what that costs it.
@@ -198,11 +180,6 @@ impl System {
         }
     }
 
-    /// The monitor uses CPU.
-    pub fn monitor_uses(&mut self, time: Nanos) {
-        self.monitor_cpu += time;
-    }
-
     fn give_to_client(&mut self, connection: usize) {
         let client = connection % self.clients.len();
         self.clients[client].answers.push_back(connection);
@@ -210,31 +187,25 @@ impl System {
     }
 
     fn client_step(&mut self, index: usize) -> Step {
-        if let Some(connection) = self.clients[index].serves.take() {
-            self.send(self.now(), connection);
+        if self.clients[index].is_busy {
+            let connection = self.clients[index].answers.pop_front();
+            self.send(connection.expect("it was there"));
         }
-        let Some(connection) = self.clients[index].answers.pop_front() else {
-            return Step::Sleep(0);
-        };
-        self.clients[index].serves = Some(connection);
-        Step::Run(CLIENT_COST)
-    }
-
-    /// A request of an open loop arrives.
-    fn arrive(&mut self) {
-        self.send(self.now(), 0);
-        self.set_arrival();
+        let client = &mut self.clients[index];
+        client.is_busy = !client.answers.is_empty();
+        if client.is_busy { Step::Run(CLIENT_COST) } else { Step::Sleep(0) }
     }
 
     fn set_arrival(&mut self) {
         let gap = self.gap.expect("an open loop");
         self.next_due -= gap * (1.0 - self.load_random.f64()).ln();
-        self.machine.set((self.next_due as Nanos).saturating_sub(self.now()), ARRIVAL);
+        let after = (self.next_due as Nanos).saturating_sub(self.now());
+        self.machine.set(after, Happening::Arrival);
     }
 
-    fn send(&mut self, due: Nanos, connection: usize) {
+    fn send(&mut self, connection: usize) {
         let takes = self.polls.sample(&mut self.load_random);
-        self.ready.push_back(Request { due, takes, connection });
+        self.ready.push_back(Request { due: self.now(), takes, connection });
         self.sent += 1;
         if let Some(worker) = self.waiters.pop() {
             self.machine.wake(worker, self.costs.delay);
@@ -242,8 +213,7 @@ impl System {
     }
 
     fn worker_cpu(&self) -> Nanos {
-        let workers = (0..self.workers).map(|worker| self.machine.used(worker));
-        workers.sum::<Nanos>() + self.monitor_cpu
+        self.machine.used(self.workers) + self.monitor_cpu
     }
 
     fn figures(mut self) -> Figures {
