@@ -129,23 +129,6 @@ fn connection_that_is_dropped_half_way_harms_nobody() {
 }
 
 #[test]
-fn connected_socket_is_writable_at_once_and_readable_when_something_comes() {
-    run_each(|| async {
-        for _ in 0..100 {
-            let (client, mut server) = pair().await;
-            client.writable().await.unwrap();
-            assert_eq!(try_write(&client, b"ping").unwrap(), 4);
-            let mut text = [0; 4];
-            server.read_exact(&mut text).await.unwrap();
-            assert_eq!(&text, b"ping");
-            server.write_all(b"pong").await.unwrap();
-            (&client).read_exact(&mut text).await.unwrap();
-            assert_eq!(&text, b"pong");
-        }
-    });
-}
-
-#[test]
 fn listening_on_an_address_in_use_is_an_error_with_the_number_of_the_system() {
     run_each(|| async {
         let (_listener, address) = listen().await;

@@ -24,7 +24,6 @@ mod current_thread;
 mod descriptors;
 mod fairness;
 mod inspect;
-mod macros;
 mod panics;
 mod readiness;
 mod scheduling;

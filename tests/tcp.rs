@@ -102,21 +102,29 @@ fn both_directions_work_at_once_in_one_task() {
     });
 }
 
+/// Both ways to end it: of the IO traits, and of std's socket.
 #[test]
 fn closing_ends_what_is_sent_and_reading_goes_on() {
     run_each(|| async {
-        let (left, mut right) = pair().await;
-        let (mut reader, mut writer) = (&left, &left);
-        writer.write_all(b"last words").await.unwrap();
-        writer.close().await.unwrap();
-        let mut text = String::new();
-        right.read_to_string(&mut text).await.unwrap();
-        assert_eq!(text, "last words");
-        right.write_all(b"answer").await.unwrap();
-        drop(right);
-        let mut answer = String::new();
-        reader.read_to_string(&mut answer).await.unwrap();
-        assert_eq!(answer, "answer");
+        for by_std in [false, true] {
+            let (mut left, mut right) = pair().await;
+            left.write_all(b"question").await.unwrap();
+            if by_std {
+                left.get_ref().shutdown(Shutdown::Write).unwrap();
+            } else {
+                left.close().await.unwrap();
+            }
+            let error = left.write(b"more").await.unwrap_err();
+            // Windows has an error of its own for it, WSAESHUTDOWN; std has no kind for that.
+            let expected = error.kind() == ErrorKind::BrokenPipe;
+            assert!(expected || cfg!(windows) && error.raw_os_error() == Some(10058), "{error:?}");
+            let (mut question, mut answer) = (String::new(), String::new());
+            right.read_to_string(&mut question).await.unwrap();
+            right.write_all(b"answer").await.unwrap();
+            drop(right);
+            left.read_to_string(&mut answer).await.unwrap();
+            assert_eq!((&question[..], &answer[..]), ("question", "answer"));
+        }
     });
 }
 
@@ -166,6 +174,8 @@ fn attempts_without_waiting_say_would_block() {
         let mut buffer = [0; 16];
         let error = try_read(&right, &mut buffer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        // Connected, it is writable at once.
+        left.writable().await.unwrap();
         assert_eq!(try_write(&left, b"hello").unwrap(), 5);
         right.readable().await.unwrap();
         assert_eq!(try_read(&right, &mut buffer[..2]).unwrap(), 2);
@@ -266,26 +276,6 @@ fn uninitialized_memory_can_be_read_into() {
         };
         assert_eq!(read().await.unwrap(), 5);
         assert_eq!(read().await.unwrap(), 0);
-    });
-}
-
-#[test]
-fn shutdown_ends_one_direction_only() {
-    run_each(|| async {
-        let (left, right) = pair().await;
-        (&left).write_all(b"question").await.unwrap();
-        left.get_ref().shutdown(Shutdown::Write).unwrap();
-        let error = (&left).write(b"more").await.unwrap_err();
-        // Windows has an error of its own for it, WSAESHUTDOWN; std has no kind for that.
-        let expected = error.kind() == ErrorKind::BrokenPipe;
-        assert!(expected || cfg!(windows) && error.raw_os_error() == Some(10058), "{error:?}");
-        let mut question = String::new();
-        (&right).read_to_string(&mut question).await.unwrap();
-        (&right).write_all(b"answer").await.unwrap();
-        drop(right);
-        let mut answer = String::new();
-        (&left).read_to_string(&mut answer).await.unwrap();
-        assert_eq!((&question[..], &answer[..]), ("question", "answer"));
     });
 }
 

@@ -11,11 +11,9 @@ use arc::time::sleep;
 use arc_trace::{Format, Options, Timeline};
 use common::*;
 use std::fs;
-use std::future::poll_fn;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::task::{Poll, Waker};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -54,13 +52,23 @@ fn wait_for_idle(runtime: &Runtime, id: Id) {
 /// A task of this name that ends when something is sent. It waits when this returns.
 fn waiter(runtime: &Runtime, name: &'static str) -> (async_channel::Sender<()>, Waiter) {
     let (sender, receiver) = async_channel::bounded::<()>(1);
-    let _guard = runtime.enter();
-    let task = spawn_named(name, async move { receiver.recv().await.expect("it is sent") });
+    let receives = async move { receiver.recv().await.expect("it is sent") };
+    let task = spawn_in(runtime, name, receives);
     wait_for_idle(runtime, task.id());
     (sender, task)
 }
 
 type Waiter = arc::task::JoinHandle<()>;
+
+/// Spawns a task of this name.
+#[track_caller]
+fn spawn_in<F>(runtime: &Runtime, name: &str, future: F) -> Waiter
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let _guard = runtime.enter();
+    spawn_named(name, future)
+}
 
 /// Takes a core for a time.
 fn compute(time: Duration) {
@@ -76,12 +84,11 @@ const LATE: Duration = Duration::from_millis(30);
 /// The scenario of the first test: a task "victim" waits while "hog" is polled for long.
 fn long_poll(runtime: &Runtime) {
     let (sender, victim) = waiter(runtime, "victim");
-    let _guard = runtime.enter();
-    let hog = spawn_named("hog", async move {
+    let hog = spawn_in(runtime, "hog", async move {
         sender.try_send(()).expect("there is room");
         thread::sleep(LATE);
     });
-    runtime.block_on(async { (hog.await.unwrap(), victim.await.unwrap()) });
+    join_all(runtime, [hog, victim]);
 }
 
 #[test]
@@ -142,17 +149,15 @@ fn a_task_from_outside_that_nobody_takes_is_named_with_the_reason() {
     within_deadline(|| {
         let _recorder = record();
         let runtime = runtime(1);
-        let (is_polled, has_injected) = (Gate::new(), Gate::new());
-        let _guard = runtime.enter();
-        let grinder = spawn_named("grinder", async move {
-            is_polled.open();
-            has_injected.wait();
+        let pause = Pause::new();
+        let grinder = spawn_in(&runtime, "grinder", async move {
+            pause.here();
             thread::sleep(LATE);
         });
-        is_polled.wait();
-        let outsider = spawn_named("outsider", async {});
-        has_injected.open();
-        runtime.block_on(async { (grinder.await.unwrap(), outsider.await.unwrap()) });
+        pause.reached();
+        let outsider = spawn_in(&runtime, "outsider", async {});
+        pause.pass();
+        join_all(&runtime, [grinder, outsider]);
         let why = "in the injector (for tasks from outside) behind one poll, of task";
         finds(&text(), &["\"outsider\"", why, "\"grinder\""]);
     });
@@ -164,8 +169,7 @@ fn a_worker_that_is_stuck_is_named_while_it_is() {
         let _recorder = record();
         let runtime = runtime(1);
         let gate = Gate::new();
-        let _guard = runtime.enter();
-        let stuck = spawn_named("stuck", async move {
+        let stuck = spawn_in(&runtime, "stuck", async move {
             drop(arc::spawn(async {}));
             gate.wait();
         });
@@ -183,18 +187,10 @@ fn a_task_whose_wake_up_a_foreign_lock_lost_is_named() {
         let _recorder = record();
         let runtime = runtime(2);
         // A lock that keeps the wakers of those who wait, and forgets to wake them.
-        let lock: Arc<Mutex<Option<Waker>>> = Arc::default();
-        let waiting = lock.clone();
-        let _guard = runtime.enter();
-        let loser = spawn_named("loser", async move {
-            poll_fn(|context| {
-                *waiting.lock().unwrap() = Some(context.waker().clone());
-                Poll::<()>::Pending
-            })
-            .await;
-        });
+        let lock = Slot::default();
+        let loser = spawn_in(&runtime, "loser", lock.never());
         wait_for_idle(&runtime, loser.id());
-        drop(lock.lock().unwrap().take());
+        drop(lock.take());
         let why = "for nothing that arc knows of: a lock, a channel or a future";
         finds(&text(), &["task", "\"loser\" (tests/timeline.rs:", "has waited for", why]);
         loser.abort();
@@ -330,7 +326,7 @@ fn nothing_is_recorded_after_stop_and_start_forgets() {
     within_deadline(|| {
         let _recorder = record();
         let runtime = runtime(1);
-        let spawn = |name: &str| runtime.block_on(spawn_named_in(&runtime, name)).unwrap();
+        let spawn = |name: &str| runtime.block_on(spawn_in(&runtime, name, async {})).unwrap();
         spawn("recorded");
         arc_trace::stop();
         spawn("after the stop");
@@ -365,34 +361,22 @@ fn tasks_that_ended_while_nothing_was_recorded_are_forgotten_by_the_next_start()
 fn a_task_that_the_end_drops_in_a_queue_does_not_wait_there_for_ever() {
     let _recorder = record();
     on_each([1], |runtime| {
-        let (is_polled, may_end) = (Gate::new(), Gate::new());
-        let _stuck = spawn_in(&runtime, "stuck", async move {
-            is_polled.open();
-            may_end.wait();
-        });
-        is_polled.wait();
-        let (sender, receiver) = mpsc::channel();
-        let is_dropped = OnDrop(sender);
-        let _dropped = spawn_in(&runtime, "dropped", async move { drop(is_dropped) });
+        let pause = Pause::new();
+        let _stuck = spawn_in(&runtime, "stuck", pause.stops());
+        pause.reached();
+        let drops = Counter::new();
+        let _dropped = spawn_in(&runtime, "dropped", drops.never());
         compute(Duration::from_millis(5));
         // The worker leaves after the poll that it is in, and polls nothing more.
         runtime.shutdown_background();
-        may_end.open();
-        receiver.recv().unwrap();
+        pause.pass();
+        drops.wait_for(1);
         compute(Duration::from_millis(5));
 
         let text = text();
         assert!(!text.contains("still may_end"), "{text}");
         finds(&text, &["\"dropped\"", "waited in the injector until its runtime ended, for"]);
     });
-}
-
-struct OnDrop(mpsc::Sender<()>);
-
-impl Drop for OnDrop {
-    fn drop(&mut self) {
-        let _ = self.0.send(());
-    }
 }
 
 /// The program idles: its `block_on` waits, and is no poll that goes on. Returns how many polls
@@ -447,18 +431,6 @@ fn a_program_that_idles_is_not_stuck_when_it_is_recorded_from_the_middle_on() {
     });
 }
 
-fn spawn_named_in(runtime: &Runtime, name: &str) -> Waiter {
-    spawn_in(runtime, name, async {})
-}
-
-fn spawn_in<F>(runtime: &Runtime, name: &str, future: F) -> Waiter
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let _guard = runtime.enter();
-    spawn_named(name, future)
-}
-
 #[test]
 fn older_events_are_left_out_and_counted() {
     within_deadline(|| {
@@ -467,14 +439,7 @@ fn older_events_are_left_out_and_counted() {
         options.events_per_thread = 100;
         arc_trace::start(options);
         let runtime = runtime(1);
-        let task = {
-            let _guard = runtime.enter();
-            spawn_named("busy", async {
-                for _ in 0..1_000 {
-                    arc::task::yield_now().await;
-                }
-            })
-        };
+        let task = spawn_in(&runtime, "busy", yields(1_000));
         runtime.block_on(task).unwrap();
         let timeline = timeline();
         assert!(timeline.left_out > 1_000, "{}", timeline.left_out);

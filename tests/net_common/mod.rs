@@ -165,7 +165,7 @@ pub fn poll_once<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Ou
     std::pin::Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
-/// Keeps a value until the process ends: each task and each thread may have a copy of the reference.
+/// Keeps a value until the process ends: each task and each thread may copy the reference.
 pub fn kept<T: Send + Sync>(value: T) -> &'static T {
     static ALL: Mutex<Vec<&'static (dyn Any + Send + Sync)>> = Mutex::new(Vec::new());
     let value: &'static T = Box::leak(Box::new(value));

@@ -1,7 +1,9 @@
 //! What the macros are put on: functions with arguments and generics, methods, and outputs of all
-//! kinds. No lint fires in what they write.
+//! kinds. No lint fires in what they write. (`attributes` has what they say in their brackets.)
 
 #![deny(warnings, clippy::all, clippy::pedantic, clippy::nursery)]
+
+mod attributes;
 
 use std::cell::Cell;
 use std::error::Error;

@@ -133,7 +133,7 @@ async fn as_tokio_spells_it() {
 }
 
 #[arc::test(
-    crate = "crate::macros::reexport::deep::runtime_crate",
+    crate = "crate::attributes::reexport::deep::runtime_crate",
     flavor = "multi_thread",
     workers = 1
 )]
