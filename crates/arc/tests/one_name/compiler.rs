@@ -23,7 +23,7 @@ const PEER: &str = "pub use arc::net::unix::UCred;
 
     fn main() {}";
 
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     Row {
         name: "prelude",
         before: include_str!("compiler/prelude.rs"),
@@ -81,6 +81,24 @@ const ROWS: [Row; 11] = [
         after: "fn takes(_: impl tokio::io::AsyncRead) {}
 
             pub fn give(stream: arc::net::TcpStream) {
+                takes(arc::compat::tokio::Compat::new(stream));
+            }
+
+            fn main() {}",
+    },
+    Row {
+        name: "traits_of_tokio",
+        before: "fn takes(_: impl arc::io::AsyncRead) {}
+
+            pub fn give(stream: impl tokio::io::AsyncRead) {
+                takes(stream);
+            }
+
+            fn main() {}",
+        errors: &["implements similarly named trait `tokio::io::AsyncRead`, but not"],
+        after: "fn takes(_: impl arc::io::AsyncRead) {}
+
+            pub fn give(stream: impl tokio::io::AsyncRead) {
                 takes(arc::compat::tokio::Compat::new(stream));
             }
 
