@@ -16,8 +16,8 @@
 //! holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
 //!
 //! Types around tokio's that take from the budget were tried, and turned down. `lock_owned` has an
-//! `Arc` of such a type, and tokio's guard wants an `Arc` of tokio's. To make one of the other takes
-//! `unsafe`, here or in what a derive macro writes. What is shared at its first use, as with
+//! `Arc` of such a type, and tokio's guard wants an `Arc` of tokio's. To make one of the other
+//! takes `unsafe`, here or in what a derive macro writes. What is shared at its first use, as with
 //! `trace`, has no `dyn` values. And a program may hand tokio's own type to another crate.
 //!
 //! # Examples
