@@ -27,6 +27,7 @@ mod io_traits;
 mod join_map;
 mod join_set;
 mod local_set;
+mod locks;
 mod mpsc;
 mod oneshot;
 mod process;

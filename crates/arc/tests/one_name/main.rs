@@ -4,7 +4,7 @@
 //! The programs in `both/` are written for arc. The same text with `tokio::` for `arc::`, and
 //! without arc's prelude, is a program for tokio. Both are built, and talk to each other.
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod compiler;
 mod packages;
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! One stream made of a reader and a writer, and one stream with both kinds of buffers.
 
-use super::BufWriter;
+use super::buf_writer::BufWriter;
 use crate::forward::{buf_reads_by, reads_by, writes_by};
 use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader};
 use pin_project_lite::pin_project;

@@ -11,6 +11,11 @@
 //! The locks of tokio's know nothing of the task's budget. In a loop over a lock that nobody else
 //! holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
 //!
+//! Types around tokio's that take from the budget were tried, and turned down. `lock_owned` has an
+//! `Arc` of such a type, and tokio's guard wants an `Arc` of tokio's. To make one of the other
+//! takes `unsafe`, here or in what a derive macro writes. What is shared at its first use, as with
+//! `trace`, has no `dyn` values. And a program may hand tokio's own type to another crate.
+//!
 //! # Examples
 //!
 //! ```
