@@ -1,7 +1,7 @@
 //! tokio's locks and arc's budget: what docs/TOKIO.md says of loops over locks.
 
 use crate::common::{poll_once, soon};
-use arc_util::sync::{Mutex, OwnedMutexGuard, RwLock};
+use arc_util::sync::{Mutex, RwLock};
 use arc_util::task::cooperative;
 use arc_util::time::{Duration, timeout};
 use std::pin::pin;
