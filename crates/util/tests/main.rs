@@ -31,6 +31,7 @@ mod oneshot;
 mod process;
 mod runtime;
 mod scope;
+mod script;
 mod select;
 mod semaphore;
 mod sockets;

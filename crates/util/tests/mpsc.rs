@@ -1,12 +1,12 @@
 //! mpsc channels, with tokio's names.
 
-use crate::common::{DEADLINE, Woken, panicking_waker, poll_once, soon};
+use crate::common::{DEADLINE, Woken, at_once, panicking_waker, poll_once, soon, waiting};
 use arc_util::sync::mpsc::{self, error::*};
 use arc_util::task::JoinSet;
 use futures_util::{FutureExt, Stream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake};
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn all_that_is_sent_is_received_in_the_order_of_each_sender() {
@@ -39,12 +39,9 @@ fn a_full_channel_waits_or_says_so() {
     assert_eq!((sender.capacity(), sender.max_capacity(), receiver.len()), (1, 2, 1));
     assert_eq!(sender.try_send(2), Ok(()));
     assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)));
-    let (woken, waker) = Woken::new();
-    let mut sending = Box::pin(sender.send(4));
-    assert!(poll_once(sending.as_mut(), &waker).is_pending());
+    let mut sending = waiting(sender.send(4));
     assert_eq!(receiver.try_recv(), Ok(1));
-    assert_eq!(woken.count(), 1);
-    assert_eq!(poll_once(sending.as_mut(), &waker), Poll::Ready(Ok(())));
+    assert_eq!((sending.wakes(), sending.ready()), (1, Ok(())));
     assert_eq!((receiver.try_recv(), receiver.try_recv()), (Ok(2), Ok(4)));
     assert!(receiver.is_empty());
 }
@@ -53,12 +50,10 @@ fn a_full_channel_waits_or_says_so() {
 async fn a_closed_channel_gives_what_is_left() {
     let (sender, mut receiver) = mpsc::channel(2);
     sender.send("left").await.expect("there is room");
-    let (woken, waker) = Woken::new();
-    let mut closed = Box::pin(sender.closed());
-    assert!(poll_once(closed.as_mut(), &waker).is_pending());
+    let mut closed = waiting(sender.closed());
     receiver.close();
-    assert_eq!(woken.count(), 1);
-    soon(closed).await;
+    assert_eq!(closed.wakes(), 1);
+    closed.ready();
     assert!(sender.is_closed() && receiver.is_closed());
     assert_eq!(sender.send("late").await, Err(SendError("late")));
     assert_eq!(sender.try_send("late"), Err(TrySendError::Closed("late")));
@@ -76,32 +71,26 @@ fn what_nobody_receives_is_dropped_with_the_receiver() {
     assert_eq!(sender.send(value.clone()), Err(SendError(value)));
 }
 
+/// Also more often than a budget allows: no worker renews that of a thread that blocks.
 #[test]
 fn threads_may_block() {
-    let (sender, mut receiver) = mpsc::channel(1);
-    let thread = std::thread::spawn(move || {
-        (0..10).for_each(|number| sender.blocking_send(number).expect("it is received"));
-    });
-    for number in 0..10 {
-        assert_eq!(receiver.blocking_recv(), Some(number));
-    }
-    assert_eq!(receiver.blocking_recv(), None);
-    thread.join().expect("it sends");
-}
-
-/// No worker renews the budget of a thread that blocks.
-#[test]
-fn threads_may_send_more_than_a_budget_has() {
-    let (sender, mut receiver) = mpsc::channel(1);
-    let thread = std::thread::spawn(move || {
-        arc::task::with_budget(|| {
+    for has_budget in [false, true] {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let send = move || {
             (0..1000).for_each(|number| sender.blocking_send(number).expect("it is received"));
-        });
-    });
-    for number in 0..1000 {
-        assert_eq!(receiver.blocking_recv(), Some(number));
+        };
+        let thread =
+            std::thread::spawn(
+                move || {
+                    if has_budget { arc::task::with_budget(send) } else { send() }
+                },
+            );
+        for number in 0..1000 {
+            assert_eq!(receiver.blocking_recv(), Some(number));
+        }
+        assert_eq!(receiver.blocking_recv(), None);
+        thread.join().expect("it sends");
     }
-    thread.join().expect("it sends");
 }
 
 /// A buffer in a thread-local does this when its thread ends.
@@ -135,28 +124,42 @@ fn threads_may_send_in_their_last_moment() {
 }
 
 /// `close` calls wakers before it is done. A waker may use the channel, and may panic.
+struct Tries(mpsc::Sender<u8>, AtomicBool);
+
+impl Wake for Tries {
+    fn wake(self: Arc<Self>) {
+        assert_eq!(self.0.try_send(2), Err(TrySendError::Closed(2)));
+        assert_eq!(self.0.try_reserve().err(), Some(TrySendError::Closed(())));
+        self.1.store(true, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn closing_is_seen_as_a_whole_and_whole_whatever_a_waker_does() {
-    struct Tries(mpsc::Sender<u8>, Mutex<Option<Result<(), TrySendError<u8>>>>);
-    impl Wake for Tries {
-        fn wake(self: Arc<Self>) {
-            *self.1.lock().unwrap() = Some(self.0.try_send(2));
-        }
-    }
     let (sender, mut receiver) = mpsc::channel(1);
     sender.try_send(0).unwrap();
-    let tries = Arc::new(Tries(sender.clone(), Mutex::new(None)));
+    let tries = Arc::new(Tries(sender.clone(), AtomicBool::new(false)));
     let mut told = Box::pin(sender.closed());
     assert!(poll_once(told.as_mut(), &tries.clone().into()).is_pending());
     let mut breaks = Box::pin(sender.closed());
     assert!(poll_once(breaks.as_mut(), &panicking_waker()).is_pending());
-    let (woken, waker) = Woken::new();
-    let mut sending = Box::pin(sender.send(1));
-    assert!(poll_once(sending.as_mut(), &waker).is_pending());
+    let mut sending = waiting(sender.send(1));
     receiver.close();
-    assert_eq!(*tries.1.lock().unwrap(), Some(Err(TrySendError::Closed(2))));
-    assert_eq!(woken.count(), 1);
-    assert_eq!(poll_once(sending.as_mut(), &waker), Poll::Ready(Err(SendError(1))));
+    assert!(tries.1.load(Ordering::SeqCst), "it was woken");
+    assert_eq!((sending.wakes(), sending.ready()), (1, Err(SendError(1))));
+}
+
+/// The channel is closed before its places are. In between, a waker takes a place.
+#[test]
+fn a_place_that_is_taken_while_the_channel_closes_is_given_back() {
+    let (sender, mut receiver) = mpsc::channel(2);
+    let tries = Arc::new(Tries(sender.clone(), AtomicBool::new(false)));
+    let mut closed = Box::pin(sender.closed());
+    assert!(poll_once(closed.as_mut(), &tries.clone().into()).is_pending());
+    receiver.close();
+    assert!(tries.1.load(Ordering::SeqCst), "it was woken");
+    assert_eq!(sender.capacity(), 2);
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
 }
 
 #[test]
@@ -164,24 +167,20 @@ fn wakers_that_panic_keep_nobody_from_being_woken() {
     let (sender, mut receiver) = mpsc::channel::<u8>(1);
     let mut breaks = Box::pin(sender.closed());
     assert!(poll_once(breaks.as_mut(), &panicking_waker()).is_pending());
-    let (woken, waker) = Woken::new();
-    let mut closed = Box::pin(sender.closed());
-    assert!(poll_once(closed.as_mut(), &waker).is_pending());
+    let closed = waiting(sender.closed());
     receiver.close();
-    assert_eq!(woken.count(), 1);
-    drop((breaks, closed));
+    assert_eq!(closed.wakes(), 1);
 
     // The panic of a waker reaches neither the task that sends, nor the drop of the last sender.
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let mut context = Context::from_waker(Waker::noop());
     let panicking = panicking_waker();
     let mut breaks = Context::from_waker(&panicking);
     assert!(receiver.poll_recv(&mut breaks).is_pending());
     sender.send(1).unwrap();
-    assert_eq!(receiver.poll_recv(&mut context), Poll::Ready(Some(1)));
+    assert_eq!(at_once(receiver.recv()), Some(1));
     assert!(receiver.poll_recv(&mut breaks).is_pending());
     drop(sender);
-    assert_eq!(receiver.poll_recv(&mut context), Poll::Ready(None));
+    assert_eq!(at_once(receiver.recv()), None);
 }
 
 /// An executor does this if its queue is the channel from which its own task receives.
@@ -236,16 +235,13 @@ async fn a_look_in_vain_costs_nothing() {
 fn room_goes_to_who_has_waited_longest() {
     let (sender, mut receiver) = mpsc::channel(1);
     sender.try_send(0).unwrap();
-    let (woken, waker) = Woken::new();
-    let mut first = Box::pin(sender.send(1));
-    let mut second = Box::pin(sender.send(2));
-    assert!(poll_once(first.as_mut(), &waker).is_pending());
-    assert!(poll_once(second.as_mut(), &waker).is_pending());
+    let mut first = waiting(sender.send(1));
+    let mut second = waiting(sender.send(2));
     assert_eq!(receiver.try_recv(), Ok(0));
-    assert_eq!((woken.count(), sender.capacity()), (1, 0));
+    assert_eq!((first.wakes(), second.wakes(), sender.capacity()), (1, 0, 0));
     assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)), "the room is the first's");
-    assert!(poll_once(second.as_mut(), &waker).is_pending());
-    assert_eq!(poll_once(first.as_mut(), &waker), Poll::Ready(Ok(())));
+    assert!(second.waits());
+    assert_eq!(first.ready(), Ok(()));
     assert_eq!(receiver.try_recv(), Ok(1));
     // A sender that gives up leaves its place to the next.
     drop(second);
@@ -257,12 +253,9 @@ fn room_goes_to_who_has_waited_longest() {
 fn who_waits_for_room_gets_the_value_back_when_nobody_receives() {
     let (sender, mut receiver) = mpsc::channel(1);
     sender.try_send(0).unwrap();
-    let (woken, waker) = Woken::new();
-    let mut sending = Box::pin(sender.send(1));
-    assert!(poll_once(sending.as_mut(), &waker).is_pending());
+    let mut sending = waiting(sender.send(1));
     receiver.close();
-    assert_eq!(woken.count(), 1);
-    assert_eq!(poll_once(sending.as_mut(), &waker), Poll::Ready(Err(SendError(1))));
+    assert_eq!((sending.wakes(), sending.ready()), (1, Err(SendError(1))));
     assert_eq!(receiver.try_recv(), Ok(0));
 }
 
@@ -292,15 +285,13 @@ async fn a_permit_holds_its_place_until_it_is_used_or_dropped() {
     let second = sender.try_reserve().expect("there is room");
     assert_eq!((sender.capacity(), receiver.capacity(), receiver.max_capacity()), (0, 0, 2));
     assert_eq!(sender.try_reserve().err(), Some(TrySendError::Full(())));
-    let (woken, waker) = Woken::new();
-    let mut third = Box::pin(sender.reserve());
-    assert!(poll_once(third.as_mut(), &waker).is_pending());
+    let mut third = waiting(sender.reserve());
 
     // The place of a permit that is dropped goes to the one who waits.
     drop(first);
-    assert_eq!(woken.count(), 1);
+    assert_eq!(third.wakes(), 1);
     second.send(2);
-    soon(third).await.expect("it is open").send(3);
+    third.ready().expect("it is open").send(3);
     assert_eq!((receiver.try_recv(), receiver.try_recv()), (Ok(2), Ok(3)));
     assert_eq!(sender.capacity(), 2);
 }
@@ -339,14 +330,13 @@ fn a_closed_receiver_waits_for_the_permits_that_are_out() {
     assert_eq!(sender.try_reserve().err(), Some(TrySendError::Closed(())));
     assert_eq!((receiver.is_closed(), receiver.try_recv()), (true, Err(TryRecvError::Empty)));
 
-    let (woken, waker) = Woken::new();
-    let mut context = Context::from_waker(&waker);
-    assert!(receiver.poll_recv(&mut context).is_pending());
+    let mut first = waiting(receiver.recv());
     used.send(1);
-    assert_eq!((woken.count(), receiver.poll_recv(&mut context)), (1, Poll::Ready(Some(1))));
-    assert!(receiver.poll_recv(&mut context).is_pending());
+    assert_eq!((first.wakes(), first.ready()), (1, Some(1)));
+    drop(first);
+    let mut end = waiting(receiver.recv());
     drop(unused);
-    assert_eq!((woken.count(), receiver.poll_recv(&mut context)), (2, Poll::Ready(None)));
+    assert_eq!((end.wakes(), end.ready()), (1, None));
 }
 
 #[test]
@@ -363,11 +353,10 @@ fn what_a_permit_sends_to_nobody_is_dropped_at_once() {
 fn a_place_that_comes_when_the_channel_is_closed_is_given_back() {
     let (sender, mut receiver) = mpsc::channel(1);
     sender.try_send(0).unwrap();
-    let mut sending = Box::pin(sender.send(1));
-    assert!(poll_once(sending.as_mut(), Waker::noop()).is_pending());
+    let mut sending = waiting(sender.send(1));
     assert_eq!((receiver.try_recv(), sender.capacity()), (Ok(0), 0));
     receiver.close();
-    assert_eq!(poll_once(sending.as_mut(), Waker::noop()), Poll::Ready(Err(SendError(1))));
+    assert_eq!(sending.ready(), Err(SendError(1)));
     drop(sending);
     assert_eq!(sender.capacity(), 1);
 }
@@ -399,11 +388,9 @@ async fn many_are_received_at_once() {
     assert_eq!(soon(receiver.recv_many(&mut values, 4)).await, 1);
     assert_eq!((values.as_slice(), sender.capacity()), ([1, 2, 3, 4, 5].as_slice(), 5));
 
-    let mut many = Box::pin(receiver.recv_many(&mut values, 4));
-    let (woken, waker) = Woken::new();
-    assert!(poll_once(many.as_mut(), &waker).is_pending());
+    let mut many = waiting(receiver.recv_many(&mut values, 4));
     drop(sender);
-    assert_eq!((woken.count(), soon(many).await), (1, 0));
+    assert_eq!((many.wakes(), many.ready()), (1, 0));
 }
 
 #[test]
@@ -416,12 +403,11 @@ fn weak_senders_keep_no_channel_open() {
     assert_eq!((receiver.sender_strong_count(), receiver.sender_weak_count()), (2, 2));
     drop(sender);
     second.send(1).expect("the second keeps it open");
-    let (woken, waker) = Woken::new();
-    let mut context = Context::from_waker(&waker);
-    assert_eq!(receiver.poll_recv(&mut context), Poll::Ready(Some(1)));
-    assert!(receiver.poll_recv(&mut context).is_pending());
+    assert_eq!(at_once(receiver.recv()), Some(1));
+    let mut end = waiting(receiver.recv());
     drop(second);
-    assert_eq!((woken.count(), receiver.poll_recv(&mut context)), (1, Poll::Ready(None)));
+    assert_eq!((end.wakes(), end.ready()), (1, None));
+    drop(end);
     assert!(weak.upgrade().is_none(), "the receiver alone keeps nothing open");
     assert!(receiver.is_closed());
     drop(receiver);
@@ -449,27 +435,6 @@ fn values_of_a_batch_are_counted_and_dropped_with_the_receiver() {
     assert_eq!(Arc::strong_count(&value), 1);
 }
 
-/// The channel is closed before its places are. In between, a waker takes a place.
-#[test]
-fn a_place_that_is_taken_while_the_channel_closes_is_given_back() {
-    struct Tries(mpsc::Sender<u8>, AtomicBool);
-    impl Wake for Tries {
-        fn wake(self: Arc<Self>) {
-            assert_eq!(self.0.try_send(1), Err(TrySendError::Closed(1)));
-            assert_eq!(self.0.try_reserve().err(), Some(TrySendError::Closed(())));
-            self.1.store(true, Ordering::SeqCst);
-        }
-    }
-    let (sender, mut receiver) = mpsc::channel(2);
-    let tries = Arc::new(Tries(sender.clone(), AtomicBool::new(false)));
-    let mut closed = Box::pin(sender.closed());
-    assert!(poll_once(closed.as_mut(), &tries.clone().into()).is_pending());
-    receiver.close();
-    assert!(tries.1.load(Ordering::SeqCst), "it was woken");
-    assert_eq!(sender.capacity(), 2);
-    assert_eq!(receiver.try_recv(), Err(TryRecvError::Disconnected));
-}
-
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn many_places_are_reserved_at_once_and_freed_when_they_are_not_used() {
     let (sender, mut receiver) = mpsc::channel(4);
@@ -486,13 +451,12 @@ async fn many_places_are_reserved_at_once_and_freed_when_they_are_not_used() {
     drop(permits);
     assert_eq!(sender.capacity(), 1, "the third was not used");
 
-    let (_, waker) = Woken::new();
-    let mut three = Box::pin(sender.reserve_many(3));
-    assert!(poll_once(three.as_mut(), &waker).is_pending());
+    let mut reserving = waiting(sender.reserve_many(3));
     assert_eq!(soon(receiver.recv()).await, Some(0));
-    assert!(poll_once(three.as_mut(), &waker).is_pending());
+    assert!(reserving.waits());
     drop(kept);
-    let three = soon(three).await.expect("it is open");
+    let three = reserving.ready().expect("it is open");
+    drop(reserving);
     assert_eq!((three.len(), sender.capacity()), (3, 0));
 
     // A closed receiver waits for the places that are out.

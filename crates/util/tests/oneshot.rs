@@ -1,39 +1,35 @@
 //! A channel for one value: sending, receiving, closing, and who is woken.
 
-use crate::common::{CountDrop, Woken, panicking_waker, poll_once, soon};
+use crate::common::{CountDrop, Woken, at_once, panicking_waker, poll_once, soon, waiting, waits};
 use arc_util::sync::oneshot::error::TryRecvError;
 use arc_util::sync::oneshot::{self, channel};
-use futures_util::FutureExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
 
 #[test]
 fn the_receiver_is_woken_by_the_value() {
-    let (woken, waker) = Woken::new();
     let (sender, mut receiver) = channel();
-    assert!(poll_once(Pin::new(&mut receiver), &waker).is_pending());
-    assert_eq!((woken.count(), receiver.is_empty()), (0, true));
+    let receives = waiting(&mut receiver);
+    assert_eq!(receives.wakes(), 0);
     sender.send(1).unwrap();
-    assert_eq!((woken.count(), receiver.is_empty()), (1, false));
-    assert_eq!(poll_once(Pin::new(&mut receiver), &waker), Poll::Ready(Ok(1)));
+    assert_eq!(receives.wakes(), 1);
+    drop(receives);
+    assert!(!receiver.is_empty());
+    assert_eq!(at_once(&mut receiver), Ok(1));
     assert!(receiver.is_empty() && receiver.is_terminated());
-    assert_eq!(woken.count(), 1);
 }
 
 #[test]
 fn a_sender_that_is_dropped_wakes_the_receiver_with_an_error() {
-    let (woken, waker) = Woken::new();
     let (sender, mut receiver) = channel::<u8>();
-    assert!(poll_once(Pin::new(&mut receiver), &waker).is_pending());
+    assert!(receiver.is_empty());
+    let mut receives = waiting(&mut receiver);
     drop(sender);
-    assert_eq!(woken.count(), 1);
-    let Poll::Ready(Err(error)) = poll_once(Pin::new(&mut receiver), &waker) else {
-        panic!("the sender is gone");
-    };
-    assert_eq!(error.to_string(), "channel closed");
+    assert_eq!(receives.wakes(), 1);
+    assert_eq!(receives.ready().unwrap_err().to_string(), "channel closed");
+    drop(receives);
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
 }
 
@@ -41,12 +37,12 @@ fn a_sender_that_is_dropped_wakes_the_receiver_with_an_error() {
 fn only_the_task_that_polled_last_is_woken() {
     let ((former, first), (latter, second)) = (Woken::new(), Woken::new());
     let (mut sender, mut receiver) = channel();
-    assert!(poll_once(Pin::new(&mut receiver), &first).is_pending());
-    assert!(poll_once(Pin::new(&mut receiver), &second).is_pending());
     {
         let mut closed = pin!(sender.closed());
-        assert!(poll_once(closed.as_mut(), &first).is_pending());
-        assert!(poll_once(closed.as_mut(), &second).is_pending());
+        for waker in [&first, &second] {
+            assert!(poll_once(Pin::new(&mut receiver), waker).is_pending());
+            assert!(poll_once(closed.as_mut(), waker).is_pending());
+        }
     }
     receiver.close();
     assert_eq!((former.count(), latter.count()), (0, 1));
@@ -56,20 +52,19 @@ fn only_the_task_that_polled_last_is_woken() {
 
 #[test]
 fn the_sender_learns_that_nobody_receives() {
-    let (woken, waker) = Woken::new();
     for drops in [false, true] {
         let (mut sender, mut receiver) = channel::<u8>();
         assert!(!sender.is_closed());
-        assert!(poll_once(pin!(sender.closed()), &waker).is_pending());
-        let before = woken.count();
+        let mut closed = waiting(sender.closed());
         receiver.close();
         if drops {
             drop(receiver);
         }
-        assert_eq!(woken.count(), before + 1);
+        assert_eq!(closed.wakes(), 1);
+        closed.ready();
+        drop(closed);
         assert!(sender.is_closed());
-        assert!(poll_once(pin!(sender.closed()), &waker).is_ready());
-        assert!(poll_once(pin!(sender.closed()), &waker).is_ready());
+        at_once(sender.closed());
         assert_eq!(sender.send(7), Err(7));
     }
 }
@@ -79,7 +74,7 @@ fn what_was_sent_before_the_close_is_received() {
     let (sender, mut receiver) = channel();
     sender.send(1).unwrap();
     receiver.close();
-    assert_eq!((&mut receiver).now_or_never(), Some(Ok(1)));
+    assert_eq!(at_once(&mut receiver), Ok(1));
 
     let (sender, mut receiver) = channel();
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
@@ -88,33 +83,35 @@ fn what_was_sent_before_the_close_is_received() {
     assert_eq!(receiver.try_recv(), Ok(2));
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
 
-    let (sender, mut receiver) = channel::<u8>();
-    receiver.close();
-    assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed), "the sender is still there");
-    drop(sender);
     let (_sender, mut receiver) = channel::<u8>();
     receiver.close();
-    assert!(receiver.now_or_never().unwrap().is_err(), "the sender is still there");
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed), "the sender is still there");
+    let (_sender, mut receiver) = channel::<u8>();
+    receiver.close();
+    assert!(at_once(receiver).is_err(), "the sender is still there");
 }
 
 #[test]
 fn polling_after_the_end_panics() {
-    for sends in [false, true] {
-        let (sender, mut receiver) = channel();
-        if sends {
+    let ends: [fn(oneshot::Sender<u8>, &mut oneshot::Receiver<u8>); 3] = [
+        |sender, receiver| {
             sender.send(1).unwrap();
-        } else {
+            assert_eq!(at_once(receiver), Ok(1));
+        },
+        |sender, receiver| {
             drop(sender);
-        }
-        assert!((&mut receiver).now_or_never().is_some());
-        let again = catch_unwind(AssertUnwindSafe(|| (&mut receiver).now_or_never()));
-        assert!(again.is_err());
+            assert!(at_once(receiver).is_err());
+        },
+        |sender, receiver| {
+            sender.send(1).unwrap();
+            assert_eq!(receiver.try_recv(), Ok(1));
+        },
+    ];
+    for end in ends {
+        let (sender, mut receiver) = channel();
+        end(sender, &mut receiver);
+        assert!(catch_unwind(AssertUnwindSafe(|| waits(receiver))).is_err());
     }
-    let (sender, mut receiver) = channel();
-    sender.send(1).unwrap();
-    assert_eq!(receiver.try_recv(), Ok(1));
-    let again = catch_unwind(AssertUnwindSafe(|| (&mut receiver).now_or_never()));
-    assert!(again.is_err());
 }
 
 #[test]
@@ -142,11 +139,10 @@ fn wakers_are_dropped_with_their_ends() {
     drop(receiver);
 
     let (kept, waker) = Woken::new();
-    let (sender, mut receiver) = channel::<u8>();
+    let (_sender, mut receiver) = channel::<u8>();
     assert!(poll_once(Pin::new(&mut receiver), &waker).is_pending());
     drop((waker, receiver));
     assert_eq!(Arc::strong_count(&kept), 1);
-    drop(sender);
 }
 
 #[test]
@@ -218,8 +214,6 @@ fn ends_go_to_other_threads_if_the_value_does() {
     sends(&sender);
     sends(&receiver);
     fn moves<T: Unpin>(_: &T) {}
-    let (sender, receiver) = channel::<std::marker::PhantomPinned>();
-    moves(&receiver);
-    drop((sender, receiver));
-    assert_eq!(format!("{:?}", oneshot::channel::<u8>().0), "oneshot::Sender");
+    moves(&channel::<std::marker::PhantomPinned>().1);
+    assert_eq!(format!("{:?}", channel::<u8>().0), "oneshot::Sender");
 }

@@ -1,12 +1,11 @@
 //! Permits are acquired, waited for in line, and never lost.
 
-use crate::common::{Woken, panicking_waker, poll_once, soon};
+use crate::common::{panicking_waker, poll_once, soon, waiting};
 use arc_util::sync::{Semaphore, TryAcquireError};
 use arc_util::task::JoinSet;
 use futures_util::FutureExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Poll, Waker};
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn no_more_than_the_permits_are_out() {
@@ -34,43 +33,32 @@ async fn no_more_than_the_permits_are_out() {
 #[test]
 fn who_has_waited_longest_is_served_first() {
     let semaphore = Semaphore::new(2);
-    let (woken, waker) = Woken::new();
     let held = semaphore.try_acquire().expect("one of two");
-    let mut many = Box::pin(semaphore.acquire_many(2));
-    let mut one = Box::pin(semaphore.acquire());
-    assert!(poll_once(many.as_mut(), &waker).is_pending());
-    assert!(poll_once(one.as_mut(), &waker).is_pending(), "it is not its turn");
+    let mut many = waiting(semaphore.acquire_many(2));
+    let mut one = waiting(semaphore.acquire());
     assert_eq!(semaphore.try_acquire().err(), Some(TryAcquireError::NoPermits));
     drop(held);
-    assert_eq!(woken.count(), 1);
-    assert!(poll_once(one.as_mut(), &waker).is_pending());
-    let std::task::Poll::Ready(Ok(permits)) = poll_once(many.as_mut(), &waker) else {
-        panic!("both permits were there");
-    };
+    assert_eq!((many.wakes(), one.wakes(), one.waits()), (1, 0, true));
+    let permits = many.ready().unwrap();
     assert_eq!((permits.num_permits(), semaphore.available_permits()), (2, 0));
     drop(permits);
-    assert!(poll_once(one.as_mut(), &waker).is_ready());
+    drop(one.ready().unwrap());
 }
 
 #[test]
 fn who_gives_up_stands_in_nobodys_way() {
     let semaphore = Semaphore::new(1);
-    let (woken, waker) = Woken::new();
-    let mut many = Box::pin(semaphore.acquire_many(5));
-    let mut one = Box::pin(semaphore.acquire());
-    assert!(poll_once(many.as_mut(), Waker::noop()).is_pending());
-    assert!(poll_once(one.as_mut(), &waker).is_pending());
+    let many = waiting(semaphore.acquire_many(5));
+    let one = waiting(semaphore.acquire());
     drop(many);
-    assert_eq!(woken.count(), 1, "there is one permit, and it wants no more");
+    assert_eq!(one.wakes(), 1, "there is one permit, and it wants no more");
     // `one` was served and is dropped before it is polled: the permit comes back.
     drop(one);
     assert_eq!(semaphore.available_permits(), 1);
 
     // The only one in line gives up, and leaves no line behind.
     let semaphore = Semaphore::new(0);
-    let mut waits = Box::pin(semaphore.acquire());
-    assert!(poll_once(waits.as_mut(), Waker::noop()).is_pending());
-    drop(waits);
+    drop(waiting(semaphore.acquire()));
     semaphore.add_permits(1);
     assert!(semaphore.try_acquire().is_ok());
 }
@@ -97,20 +85,17 @@ fn a_waker_that_panics_keeps_nobody_else_asleep() {
     let ways: [Wakes; 3] = [|it| it.add_permits(2), Semaphore::close, |_| {}];
     for wake in ways {
         let semaphore = Semaphore::new(0);
-        let (woken, waker) = Woken::new();
-        let mut first = Box::pin(semaphore.acquire_many(2));
-        assert!(poll_once(first.as_mut(), &waker).is_pending());
+        let first = waiting(semaphore.acquire_many(2));
         let mut bad = Box::pin(semaphore.acquire());
-        let mut good = Box::pin(semaphore.acquire());
         assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
-        assert!(poll_once(good.as_mut(), &waker).is_pending());
+        let mut good = waiting(semaphore.acquire());
         semaphore.add_permits(2);
-        assert_eq!((woken.count(), semaphore.available_permits()), (1, 0), "the first");
+        assert_eq!((first.wakes(), good.wakes(), semaphore.available_permits()), (1, 0, 0));
         wake(&semaphore);
         drop(first);
-        assert_eq!(woken.count(), 2);
-        assert!(poll_once(good.as_mut(), &waker).is_ready());
-        assert!(poll_once(bad.as_mut(), &waker).is_ready());
+        assert_eq!(good.wakes(), 1);
+        let _ = good.ready();
+        assert!(bad.now_or_never().is_some());
     }
 }
 
@@ -124,8 +109,7 @@ fn a_permit_too_many_is_forgotten() {
     assert_eq!(full.available_permits(), Semaphore::MAX_PERMITS);
     // The same holds for a waiter that was served and is dropped.
     let full = Semaphore::new(0);
-    let mut waits = Box::pin(full.acquire());
-    assert!(poll_once(waits.as_mut(), Waker::noop()).is_pending());
+    let waits = waiting(full.acquire());
     full.add_permits(1);
     full.add_permits(Semaphore::MAX_PERMITS);
     drop(waits);
@@ -133,34 +117,22 @@ fn a_permit_too_many_is_forgotten() {
     assert_eq!(full.available_permits(), Semaphore::MAX_PERMITS);
 }
 
+/// Also who was served a moment before: its permit is not lost.
 #[test]
 fn a_closed_one_gives_errors() {
-    let semaphore = Semaphore::new(1);
-    let held = semaphore.try_acquire().expect("the only one");
-    let (woken, waker) = Woken::new();
-    let mut waits = Box::pin(semaphore.acquire());
-    assert!(poll_once(waits.as_mut(), &waker).is_pending());
-    semaphore.close();
-    assert_eq!((woken.count(), semaphore.is_closed()), (1, true));
-    let polled = poll_once(waits.as_mut(), &waker);
-    assert!(matches!(polled, std::task::Poll::Ready(Err(_))), "{polled:?}");
-    drop(held);
-    assert_eq!(semaphore.try_acquire().err(), Some(TryAcquireError::Closed));
-}
-
-#[test]
-fn closing_comes_before_being_served() {
-    let semaphore = Semaphore::new(1);
-    let held = semaphore.try_acquire().expect("the only one");
-    let (woken, waker) = Woken::new();
-    let mut waits = Box::pin(semaphore.acquire());
-    assert!(poll_once(waits.as_mut(), &waker).is_pending());
-    drop(held);
-    assert_eq!((woken.count(), semaphore.available_permits()), (1, 0), "it is served");
-    semaphore.close();
-    let polled = poll_once(waits.as_mut(), &waker);
-    assert!(matches!(polled, std::task::Poll::Ready(Err(_))), "{polled:?}");
-    assert_eq!(semaphore.available_permits(), 1, "nothing is lost");
+    for is_served in [false, true] {
+        let semaphore = Semaphore::new(1);
+        let held = semaphore.try_acquire().expect("the only one");
+        let mut waits = waiting(semaphore.acquire());
+        let held = Some(held).filter(|_| !is_served);
+        assert_eq!((waits.wakes(), semaphore.available_permits()), (is_served.into(), 0));
+        semaphore.close();
+        assert_eq!((waits.wakes(), semaphore.is_closed()), (1, true));
+        assert!(waits.ready().is_err());
+        drop(held);
+        assert_eq!(semaphore.available_permits(), 1, "nothing is lost");
+        assert_eq!(semaphore.try_acquire().err(), Some(TryAcquireError::Closed));
+    }
 }
 
 /// One semaphore of many has a permit. It is found in one poll, however many are looked at before.
@@ -207,18 +179,15 @@ fn permits_of_two_semaphores_cannot_be_merged() {
 #[test]
 fn who_waits_keeps_the_permits_that_are_there_already() {
     let semaphore = Semaphore::new(2);
-    let (woken, waker) = Woken::new();
-    let mut three = Box::pin(semaphore.acquire_many(3));
-    assert!(poll_once(three.as_mut(), &waker).is_pending());
+    let mut three = waiting(semaphore.acquire_many(3));
 
     // Two are there, too few for the one who waits. Nobody else gets them, or takes them away.
     assert_eq!((semaphore.available_permits(), semaphore.forget_permits(1)), (0, 0));
     assert!(semaphore.try_acquire().is_err());
-    assert_eq!(woken.count(), 0);
+    assert_eq!(three.wakes(), 0);
     semaphore.add_permits(1);
-    assert_eq!(woken.count(), 1);
-    let served = poll_once(three.as_mut(), &waker);
-    let Poll::Ready(Ok(permits)) = served else { panic!("three permits are there") };
+    assert_eq!(three.wakes(), 1);
+    let permits = three.ready().unwrap();
     assert_eq!(permits.num_permits(), 3);
     drop(permits);
     assert_eq!((semaphore.available_permits(), semaphore.forget_permits(5)), (3, 3));
@@ -228,11 +197,7 @@ fn who_waits_keeps_the_permits_that_are_there_already() {
 fn threads_may_block() {
     let semaphore = Arc::new(Semaphore::new(0));
     let added = semaphore.clone();
-    let thread = std::thread::spawn(move || {
-        for _ in 0..6 {
-            added.add_permits(1);
-        }
-    });
+    let thread = std::thread::spawn(move || (0..6).for_each(|_| added.add_permits(1)));
     let one = semaphore.blocking_acquire().unwrap();
     let two = semaphore.blocking_acquire_many(2).unwrap();
     let owned = semaphore.clone().blocking_acquire_owned().unwrap();
@@ -249,7 +214,6 @@ fn threads_may_block() {
 
 #[arc::test]
 async fn in_a_task_nothing_may_block() {
-    let semaphore = Arc::new(Semaphore::new(1));
     let calls: [fn(Arc<Semaphore>); 4] = [
         |semaphore| _ = semaphore.blocking_acquire(),
         |semaphore| _ = semaphore.blocking_acquire_many(1),
@@ -257,9 +221,8 @@ async fn in_a_task_nothing_may_block() {
         |semaphore| _ = semaphore.blocking_acquire_many_owned(1),
     ];
     for call in calls {
-        let semaphore = semaphore.clone();
-        let error = soon(arc::spawn(async move { call(semaphore) })).await.unwrap_err();
-        let payload = error.into_panic();
+        let task = arc::spawn(async move { call(Arc::new(Semaphore::new(1))) });
+        let payload = soon(task).await.unwrap_err().into_panic();
         let text = payload.downcast_ref::<String>().unwrap();
         assert!(text.contains("was called inside a task or `block_on`"), "{text}");
     }

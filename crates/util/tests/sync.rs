@@ -2,7 +2,7 @@
 
 #![cfg(feature = "sync")]
 
-use crate::common::{Woken, panicking_waker, poll_once, soon};
+use crate::common::{Woken, at_once, panicking_waker, poll_once, soon, waiting, waits};
 use arc_util::sync::{Barrier, CancellationToken, Mutex, Notify, OnceCell, RwLock};
 use arc_util::sync::{broadcast, mpmc, oneshot, watch};
 use arc_util::task::{JoinSet, TaskTracker};
@@ -17,33 +17,26 @@ async fn one_notification_goes_to_one_and_waits_for_the_next() {
     notify.notify_one();
     notify.notify_one();
     soon(notify.notified()).await;
-    let (woken, waker) = Woken::new();
-    let mut first = Box::pin(notify.notified());
-    let mut second = Box::pin(notify.notified());
-    assert!(poll_once(first.as_mut(), &waker).is_pending(), "they are not counted");
-    assert!(poll_once(second.as_mut(), &waker).is_pending());
+    // They are not counted: these wait.
+    let first = waiting(notify.notified());
+    let mut second = waiting(notify.notified());
     notify.notify_one();
-    assert_eq!(woken.count(), 1);
-    assert!(poll_once(second.as_mut(), &waker).is_pending(), "the first is first");
+    assert_eq!((first.wakes(), second.wakes(), second.waits()), (1, 0, true));
     // A notification that `first` has not seen goes to the next waiter.
     drop(first);
-    assert_eq!(woken.count(), 2);
-    assert!(poll_once(second.as_mut(), &waker).is_ready());
+    assert_eq!(second.wakes(), 1);
+    second.ready();
 }
 
 #[arc::test]
 async fn two_notifications_wake_two() {
     let notify = Notify::new();
-    let (woken, waker) = Woken::new();
-    let mut both = [Box::pin(notify.notified()), Box::pin(notify.notified())];
-    for notified in &mut both {
-        assert!(poll_once(notified.as_mut(), &waker).is_pending());
-    }
+    let both = [waiting(notify.notified()), waiting(notify.notified())];
     notify.notify_one();
     notify.notify_one();
-    assert_eq!(woken.count(), 2);
-    for notified in &mut both {
-        assert!(poll_once(notified.as_mut(), &waker).is_ready());
+    for mut notified in both {
+        assert_eq!(notified.wakes(), 1);
+        notified.ready();
     }
     let mut next = pin!(notify.notified());
     assert!(!next.as_mut().enable(), "nothing is left over");
@@ -53,13 +46,12 @@ async fn two_notifications_wake_two() {
 async fn notify_waiters_tells_those_that_were_made_before_and_no_others() {
     let notify = Notify::new();
     let mut made = pin!(notify.notified());
-    let mut waits = pin!(notify.notified());
-    assert!(!waits.as_mut().enable());
+    let mut enabled = pin!(notify.notified());
+    assert!(!enabled.as_mut().enable());
     notify.notify_waiters();
     soon(made.as_mut()).await;
-    soon(waits.as_mut()).await;
-    let mut later = pin!(notify.notified());
-    assert!(poll_once(later.as_mut(), Waker::noop()).is_pending());
+    soon(enabled.as_mut()).await;
+    assert!(waits(notify.notified()));
 }
 
 /// A waiter that was notified by `notify_waiters` before its first poll leaves the notification
@@ -78,7 +70,7 @@ async fn one_notification_stays_for_who_needs_it() {
     // All who waited have gone: nothing wakes them, and the notification is kept.
     notify.notify_one();
     assert_eq!(woken.count(), 0);
-    soon(notify.notified()).await;
+    at_once(notify.notified());
 }
 
 #[arc::test]
@@ -90,21 +82,17 @@ async fn a_notified_waiter_that_goes_hands_on_what_its_drop_adds() {
             self.0.notify_one();
         }
     }
-    let (woken, waker) = Woken::new();
-    let mut first = Box::pin(async {
+    let first = waiting(async {
         let _again = NotifiesAgain(notify.clone());
         notify.notified().await;
     });
-    let mut others = [Box::pin(notify.notified()), Box::pin(notify.notified())];
-    assert!(poll_once(first.as_mut(), &waker).is_pending());
-    for other in &mut others {
-        assert!(poll_once(other.as_mut(), &waker).is_pending());
-    }
+    let others = [waiting(notify.notified()), waiting(notify.notified())];
     notify.notify_one();
+    assert_eq!(first.wakes(), 1);
     drop(first);
-    assert_eq!(woken.count(), 3);
-    for other in &mut others {
-        assert!(poll_once(other.as_mut(), &waker).is_ready());
+    for mut other in others {
+        assert_eq!(other.wakes(), 1);
+        other.ready();
     }
 }
 
@@ -129,10 +117,9 @@ async fn a_barrier_of_none_or_one_does_not_block_and_any_is_used_again() {
     }
     let barrier = Barrier::new(2);
     for _ in 0..3 {
-        let mut first = pin!(barrier.wait());
-        assert!(poll_once(first.as_mut(), Waker::noop()).is_pending());
+        let mut first = waiting(barrier.wait());
         assert!(soon(barrier.wait()).await.is_leader());
-        assert!(!soon(first).await.is_leader());
+        assert!(!first.ready().is_leader());
     }
 }
 
@@ -214,59 +201,42 @@ fn wait_for_gives_the_value_that_it_tested() {
 
 #[test]
 fn a_waker_that_panics_keeps_nobody_else_asleep() {
-    let notify = Notify::new();
-    let (woken, waker) = Woken::new();
-    let mut bad = Box::pin(notify.notified());
-    let mut good = Box::pin(notify.notified());
-    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
-    assert!(poll_once(good.as_mut(), &waker).is_pending());
-    notify.notify_waiters();
-    assert_eq!(woken.count(), 1);
-    assert!(poll_once(good.as_mut(), &waker).is_ready());
-    assert!(poll_once(bad.as_mut(), &waker).is_ready());
+    /// Of two who wait, the waker of the first one panics. Whatever wakes both wakes the second.
+    fn both_are_woken<A, B>(
+        bad: impl Future<Output = A>,
+        good: impl Future<Output = B>,
+        wake: impl FnOnce(),
+    ) {
+        let mut bad = pin!(bad);
+        assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
+        let mut good = waiting(good);
+        wake();
+        assert_eq!(good.wakes(), 1);
+        good.ready();
+        assert!(poll_once(bad, Waker::noop()).is_ready());
+    }
 
+    let notify = Notify::new();
+    both_are_woken(notify.notified(), notify.notified(), || notify.notify_waiters());
     let (sender, mut first) = watch::channel(0);
     let mut second = first.clone();
-    {
-        let (mut bad, mut good) = (pin!(first.changed()), pin!(second.changed()));
-        assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
-        assert!(poll_once(good.as_mut(), &waker).is_pending());
-        sender.send(1).unwrap();
-        assert_eq!(woken.count(), 2);
-        assert!(poll_once(good.as_mut(), &waker).is_ready());
-        assert!(poll_once(bad.as_mut(), &waker).is_ready());
-    }
-    let (mut bad, mut good) = (pin!(sender.closed()), pin!(sender.closed()));
-    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
-    assert!(poll_once(good.as_mut(), &waker).is_pending());
-    drop((first, second));
-    assert_eq!(woken.count(), 3);
-
+    both_are_woken(first.changed(), second.changed(), || sender.send(1).unwrap());
+    both_are_woken(sender.closed(), sender.closed(), || drop((first, second)));
     let token = CancellationToken::new();
     let child = token.child_token();
-    let (mut bad, mut good) = (pin!(token.cancelled()), pin!(child.cancelled()));
-    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
-    assert!(poll_once(good.as_mut(), &waker).is_pending());
-    token.cancel();
-    assert_eq!((woken.count(), child.is_cancelled()), (4, true));
-
+    both_are_woken(token.cancelled(), child.cancelled(), || token.cancel());
     let tracker = TaskTracker::new();
-    let task = tracker.token();
-    let (mut bad, mut good) = (pin!(tracker.wait()), pin!(tracker.wait()));
-    assert!(poll_once(bad.as_mut(), &panicking_waker()).is_pending());
-    assert!(poll_once(good.as_mut(), &waker).is_pending());
     tracker.close();
-    drop(task);
-    assert_eq!(woken.count(), 5);
+    let task = tracker.token();
+    both_are_woken(tracker.wait(), tracker.wait(), || drop(task));
 
     // A drop hands the notification on. A panic there would abort.
-    let mut first = Box::pin(notify.notified());
+    let first = waiting(notify.notified());
     let mut second = Box::pin(notify.notified());
-    assert!(poll_once(first.as_mut(), &waker).is_pending());
     assert!(poll_once(second.as_mut(), &panicking_waker()).is_pending());
     notify.notify_one();
     drop(first);
-    assert!(poll_once(second.as_mut(), &waker).is_ready());
+    at_once(second);
 }
 
 /// `select!` in a loop enables a future that it may have polled before.
@@ -278,8 +248,9 @@ fn a_notification_that_enable_found_stays_found() {
     notify.notify_one();
     assert!(notified.as_mut().enable());
     assert!(notified.as_mut().enable(), "told twice");
-    assert!(poll_once(notified.as_mut(), Waker::noop()).is_ready());
-    assert!(poll_once(notified.as_mut(), Waker::noop()).is_ready(), "also once it is over");
+    at_once(notified.as_mut());
+    // Also once it is over.
+    at_once(notified);
     let mut next = pin!(notify.notified());
     assert!(!next.as_mut().enable(), "it was one notification");
 }
@@ -298,21 +269,8 @@ fn enable_keeps_the_waker_of_a_future_that_waits() {
     assert!(poll_once(in_line.as_mut(), &waker).is_pending());
     notify.notify_waiters();
     assert_eq!(woken.count(), 2, "the one that was notified before has had its turn");
-    assert!(poll_once(waits.as_mut(), &waker).is_ready());
-    assert!(poll_once(in_line.as_mut(), &waker).is_ready());
-}
-
-#[arc::test]
-async fn a_watched_value_knows_whether_anybody_watches() {
-    let (sender, receiver) = watch::channel("a");
-    let mut closed = pin!(sender.closed());
-    assert!(poll_once(closed.as_mut(), Waker::noop()).is_pending());
-    drop(receiver);
-    soon(closed).await;
-    assert_eq!(sender.send("b"), Err(watch::SendError("b")));
-    assert_eq!(sender.send_replace("c"), "a");
-    let receiver = sender.subscribe();
-    assert_eq!((*receiver.borrow(), receiver.has_changed()), ("c", Ok(false)));
+    at_once(waits);
+    at_once(in_line);
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -408,26 +366,23 @@ async fn tokios_own_channels_and_locks_work_on_arc() {
 #[test]
 fn the_last_in_line_is_notified_and_hands_on_to_the_last() {
     let notify = Notify::new();
-    let (woken, waker) = Woken::new();
-    let mut waits: Vec<_> = (0..4).map(|_| Box::pin(notify.notified())).collect();
-    for wait in &mut waits {
-        assert!(poll_once(wait.as_mut(), &waker).is_pending());
-    }
+    let [mut first, mut second, mut third, fourth] = [(); 4].map(|()| waiting(notify.notified()));
     notify.notify_last();
-    assert_eq!(woken.count(), 1);
-    drop(waits.pop());
-    assert_eq!(woken.count(), 2, "the third is notified instead of the fourth");
-    assert!(poll_once(waits[0].as_mut(), &waker).is_pending());
-    assert!(poll_once(waits[2].as_mut(), &waker).is_ready());
+    assert_eq!((fourth.wakes(), third.wakes()), (1, 0));
+    drop(fourth);
+    assert_eq!(third.wakes(), 1, "the third is notified instead of the fourth");
+    assert!(first.waits());
+    third.ready();
     notify.notify_one();
-    assert!(poll_once(waits[1].as_mut(), &waker).is_pending());
-    assert!(poll_once(waits[0].as_mut(), &waker).is_ready());
-    drop(waits);
+    assert!(second.waits());
+    first.ready();
+    drop((first, second, third));
 
     notify.notify_last();
     notify.notify_last();
-    assert!(poll_once(pin!(notify.notified()), &waker).is_ready(), "one is kept");
-    assert!(poll_once(pin!(notify.notified()), &waker).is_pending());
+    // One is kept.
+    at_once(notify.notified());
+    assert!(waits(notify.notified()));
 }
 
 /// As tokio's: code that pins them on tokio pins them here, and no other code compiles.

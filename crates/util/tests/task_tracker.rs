@@ -2,25 +2,21 @@
 
 #![cfg(feature = "sync")]
 
-use crate::common::{Woken, poll_once, soon};
+use crate::common::{soon, waiting, waits};
 use arc_util::sync::oneshot;
 use arc_util::task::{LocalSet, TaskTracker};
 use std::future::pending;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Waker;
 
 #[arc::test(flavor = "multi_thread")]
 async fn wait_needs_both_the_close_and_the_end() {
     let tracker = TaskTracker::new();
     let (sender, receiver) = oneshot::channel::<()>();
     let task = tracker.spawn(async { receiver.await.unwrap() });
-    let (woken, waker) = Woken::new();
-    let mut wait = pin!(tracker.wait());
-    assert!(poll_once(wait.as_mut(), &waker).is_pending());
+    let mut wait = waiting(tracker.wait());
     assert!(tracker.close() && !tracker.close() && tracker.is_closed());
-    assert!(poll_once(wait.as_mut(), &waker).is_pending());
-    assert_eq!((tracker.len(), woken.count()), (1, 0));
+    assert!(wait.waits());
+    assert_eq!((tracker.len(), wait.wakes()), (1, 0));
     sender.send(()).unwrap();
     soon(wait).await;
     soon(task).await.unwrap();
@@ -31,22 +27,19 @@ async fn wait_needs_both_the_close_and_the_end() {
 async fn an_open_tracker_without_tasks_waits_for_the_close() {
     let tracker = TaskTracker::new();
     soon(tracker.spawn(async {})).await.unwrap();
-    let mut wait = pin!(tracker.wait());
-    assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
+    let mut wait = waiting(tracker.wait());
     tracker.clone().close();
-    soon(wait).await;
+    wait.ready();
 }
 
 #[arc::test]
 async fn it_ends_though_the_tracker_was_reopened_meanwhile() {
     let tracker = TaskTracker::new();
-    let mut wait = pin!(tracker.wait());
-    assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
+    let mut wait = waiting(tracker.wait());
     tracker.close();
     assert!(tracker.reopen() && !tracker.is_closed());
-    soon(wait).await;
-    let mut wait = pin!(tracker.wait());
-    assert!(poll_once(wait.as_mut(), Waker::noop()).is_pending());
+    wait.ready();
+    assert!(waits(tracker.wait()));
 
     // It is enough that it was so when the future was made.
     tracker.close();
@@ -59,29 +52,21 @@ async fn it_ends_though_the_tracker_was_reopened_meanwhile() {
 #[arc::test]
 async fn tasks_that_follow_each_other_while_it_is_open_end_no_wait() {
     let tracker = TaskTracker::new();
-    let (woken, waker) = Woken::new();
-    let mut waits = [Box::pin(tracker.wait()), Box::pin(tracker.wait())];
-    for wait in &mut waits {
-        assert!(poll_once(wait.as_mut(), &waker).is_pending());
-    }
-    for _ in 0..3 {
-        drop(tracker.token());
-    }
-    assert_eq!(woken.count(), 0);
+    let waits = [waiting(tracker.wait()), waiting(tracker.wait())];
+    let wakes = || waits.each_ref().map(|wait| wait.wakes());
+    (0..3).for_each(|_| drop(tracker.token()));
+    assert_eq!(wakes(), [0, 0]);
 
     // The end of the last task is what wakes, and it wakes all.
     let token = tracker.token();
     tracker.close();
     let another = token.clone();
     drop(token);
-    assert_eq!(woken.count(), 0);
+    assert_eq!(wakes(), [0, 0]);
     drop(another);
-    assert_eq!(woken.count(), 2);
-    let later = tracker.token();
-    for wait in waits {
-        soon(wait).await;
-    }
-    drop(later);
+    assert_eq!(wakes(), [1, 1]);
+    let _later = tracker.token();
+    waits.into_iter().for_each(|mut wait| wait.ready());
 }
 
 #[arc::test(flavor = "multi_thread")]

@@ -1,59 +1,48 @@
 //! What senders and receivers of a watched value see of each other.
 
-use crate::common::{Woken, poll_once, soon};
-use arc_util::sync::watch::{Sender, channel};
+use crate::common::{Woken, at_once, poll_once, soon, waiting, waits};
+use arc_util::sync::watch::{SendError, Sender, channel};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 #[test]
 fn a_change_wakes_each_receiver_once_and_changes_in_between_are_one() {
     let (sender, mut first) = channel("one");
     let mut second = first.clone();
-    let ((wakes, waker), (others, other)) = (Woken::new(), Woken::new());
-    {
-        let mut changed = pin!(first.changed());
-        assert!(poll_once(changed.as_mut(), &waker).is_pending());
-        assert!(poll_once(pin!(second.changed()), &other).is_pending());
-        sender.send("two").unwrap();
-        sender.send("three").unwrap();
-        assert_eq!(wakes.count(), 1);
-        assert_eq!(poll_once(changed.as_mut(), &waker), Poll::Ready(Ok(())));
-    }
-    assert_eq!(others.count(), 0, "its future was dropped");
+    let mut changed = waiting(first.changed());
+    let (given_up, waker) = Woken::new();
+    assert!(poll_once(pin!(second.changed()), &waker).is_pending());
+    sender.send("two").unwrap();
+    sender.send("three").unwrap();
+    assert_eq!((changed.wakes(), given_up.count(), changed.ready()), (1, 0, Ok(())));
+    drop(changed);
     assert_eq!(*first.borrow(), "three");
-    assert!(poll_once(pin!(first.changed()), &waker).is_pending(), "it has seen both");
-    assert_eq!(poll_once(pin!(second.changed()), &other), Poll::Ready(Ok(())));
+    assert!(waits(first.changed()), "it has seen both");
+    assert_eq!(at_once(second.changed()), Ok(()));
 }
 
 #[test]
 fn the_last_value_is_seen_even_after_the_last_sender() {
-    let (woken, waker) = Woken::new();
     let (sender, mut receiver) = channel(1);
     sender.send(2).unwrap();
     drop(sender);
     assert!(receiver.has_changed().is_err(), "nobody can change it");
-    assert_eq!(poll_once(pin!(receiver.changed()), &waker), Poll::Ready(Ok(())));
+    assert_eq!(at_once(receiver.changed()), Ok(()));
     assert_eq!(*receiver.borrow(), 2);
-    let Poll::Ready(Err(error)) = poll_once(pin!(receiver.changed()), &waker) else {
-        panic!("there is no sender");
-    };
+    let error = at_once(receiver.changed()).expect_err("there is no sender");
     assert!(!error.to_string().is_empty());
-    assert_eq!(woken.count(), 0);
 }
 
 #[test]
 fn only_the_last_of_several_senders_ends_the_waiting() {
-    let (woken, waker) = Woken::new();
     let (sender, mut receiver) = channel(1);
     let another = sender.clone();
-    let mut changed = pin!(receiver.changed());
-    assert!(poll_once(changed.as_mut(), &waker).is_pending());
+    let mut changed = waiting(receiver.changed());
     drop(sender);
-    assert_eq!(woken.count(), 0);
+    assert_eq!(changed.wakes(), 0);
     drop(another);
-    assert_eq!(woken.count(), 1);
-    assert!(matches!(poll_once(changed, &waker), Poll::Ready(Err(_))));
+    assert_eq!(changed.wakes(), 1);
+    assert!(changed.ready().is_err());
 }
 
 #[test]
@@ -92,19 +81,25 @@ fn a_change_that_panics_is_none() {
 }
 
 #[test]
-fn a_channel_that_nobody_watched_opens_again() {
-    let (woken, waker) = Woken::new();
-    let (sender, receiver) = channel(1);
-    drop(receiver);
-    assert!(sender.is_closed());
-    let receiver = sender.subscribe();
-    let mut closed = pin!(sender.closed());
-    assert!(poll_once(closed.as_mut(), &waker).is_pending());
+fn a_sender_knows_whether_anybody_watches() {
+    let (sender, receiver) = channel("a");
+    let mut closed = waiting(sender.closed());
     drop(receiver.clone());
-    assert_eq!(woken.count(), 0);
+    assert_eq!(closed.wakes(), 0);
     drop(receiver);
-    assert_eq!(woken.count(), 1);
-    assert!(poll_once(closed.as_mut(), &waker).is_ready());
+    assert_eq!(closed.wakes(), 1);
+    closed.ready();
+    assert!(sender.is_closed());
+    assert_eq!(sender.send("b"), Err(SendError("b")));
+    assert_eq!(sender.send_replace("c"), "a");
+
+    // It opens again.
+    let receiver = sender.subscribe();
+    assert_eq!((*receiver.borrow(), receiver.has_changed()), ("c", Ok(false)));
+    let mut closed = waiting(sender.closed());
+    drop(receiver);
+    assert_eq!(closed.wakes(), 1);
+    closed.ready();
 }
 
 /// The value that is wanted may be the last one.
@@ -124,11 +119,8 @@ fn a_value_is_seen_also_if_the_question_about_it_panics() {
     let (sender, mut receiver) = channel(1);
     sender.send(2).unwrap();
     assert!(receiver.has_changed().unwrap());
-    let asked = catch_unwind(AssertUnwindSafe(|| {
-        let mut asks = pin!(receiver.wait_for(|_| panic!("on purpose")));
-        drop(asks.as_mut().poll(&mut Context::from_waker(Waker::noop())));
-    }));
-    assert!(asked.is_err());
+    let asks = AssertUnwindSafe(|| waits(receiver.wait_for(|_| panic!("on purpose"))));
+    assert!(catch_unwind(asks).is_err());
     assert!(!receiver.has_changed().unwrap());
     sender.send(3).unwrap();
     assert_eq!(*receiver.borrow_and_update(), 3);
@@ -145,15 +137,11 @@ fn a_borrow_says_whether_its_value_is_new() {
     assert!(receiver.borrow_and_update().has_changed());
     assert!(!receiver.borrow_and_update().has_changed());
 
-    {
-        let mut wanted = pin!(receiver.wait_for(|number| *number == 3));
-        assert!(poll_once(wanted.as_mut(), Waker::noop()).is_pending());
-        sender.send(3).unwrap();
-        let found = poll_once(wanted, Waker::noop()).map(|found| found.unwrap().has_changed());
-        assert_eq!(found, Poll::Ready(true));
-    }
-    let found = poll_once(pin!(receiver.wait_for(|_| true)), Waker::noop());
-    assert_eq!(found.map(|found| found.unwrap().has_changed()), Poll::Ready(false));
+    let mut wanted = waiting(receiver.wait_for(|number| *number == 3));
+    sender.send(3).unwrap();
+    assert!(wanted.ready().unwrap().has_changed());
+    drop(wanted);
+    assert!(!at_once(receiver.wait_for(|_| true)).unwrap().has_changed());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
 use std::future::Future;
 use std::path::PathBuf;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -72,8 +72,67 @@ pub fn panicking_waker() -> Waker {
 }
 
 /// Polls a future once.
-pub fn poll_once<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+pub fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(waker))
+}
+
+/// Whether a future has to wait. It is polled once and dropped.
+pub fn waits(future: impl Future) -> bool {
+    poll_once(pin!(future), Waker::noop()).is_pending()
+}
+
+/// The output of a future that need not wait. It is polled once.
+#[track_caller]
+pub fn at_once<T>(future: impl Future<Output = T>) -> T {
+    match poll_once(pin!(future), Waker::noop()) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
+/// A future that is polled by hand, and counts its wakes.
+///
+/// Whatever the future is, this is one type for each output: the tests compile faster so.
+pub struct Polled<'a, T> {
+    future: Pin<Box<dyn Future<Output = T> + 'a>>,
+    woken: Arc<Woken>,
+}
+
+/// Polls a future for the first time. It must wait.
+#[track_caller]
+pub fn waiting<'a, T>(future: impl Future<Output = T> + 'a) -> Polled<'a, T> {
+    let mut polled = Polled { future: Box::pin(future), woken: Arc::default() };
+    assert!(polled.waits(), "it does not wait");
+    polled
+}
+
+impl<T> Polled<'_, T> {
+    /// Polls it again, and tells whether it has to wait.
+    pub fn waits(&mut self) -> bool {
+        poll_once(self.future.as_mut(), &self.woken.clone().into()).is_pending()
+    }
+
+    /// Polls it again. It must not have to wait any more.
+    #[track_caller]
+    pub fn ready(&mut self) -> T {
+        match poll_once(self.future.as_mut(), &self.woken.clone().into()) {
+            Poll::Ready(output) => output,
+            Poll::Pending => panic!("it still waits"),
+        }
+    }
+
+    pub fn wakes(&self) -> usize {
+        self.woken.count()
+    }
+}
+
+/// Whoever awaits it from now on is woken in place of the counter.
+impl<T> Future for Polled<'_, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        self.future.as_mut().poll(context)
+    }
 }
 
 /// Counts up when it is dropped.
