@@ -79,13 +79,14 @@ async fn who_tries_to_wait_is_told_whether_it_runs() {
     assert_eq!(child.id(), Some(id));
     assert!(child.stdin.is_some(), "that closes nothing");
     drop(child.stdin.take());
-    let mut status = None;
-    while status.is_none() {
-        soon(arc::task::yield_now()).await;
-        status = child.try_wait().unwrap();
-    }
-    assert_eq!(status.unwrap().code(), Some(3));
+    let ended = async {
+        while child.try_wait().unwrap().is_none() {
+            arc::task::yield_now().await;
+        }
+    };
+    soon(ended).await;
     assert_eq!(child.id(), None);
+    assert_eq!(child.try_wait().unwrap().unwrap().code(), Some(3));
     assert_eq!(soon(child.wait()).await.unwrap().code(), Some(3));
 }
 
@@ -485,10 +486,13 @@ fn without_descriptors_there_are_errors_and_nothing_is_left() {
         };
         assert_eq!(soon(child.wait()).await.unwrap().code(), Some(3));
         drop(taken);
-        // Each start begins with a look at those that were left.
-        while !children().is_empty() {
-            soon(sh("exit 0").status()).await.unwrap();
-        }
+        let reaped = async {
+            // Each start begins with a look at those that were left.
+            while !children().is_empty() {
+                sh("exit 0").status().await.unwrap();
+            }
+        };
+        soon(reaped).await;
     });
 }
 

@@ -129,7 +129,7 @@ async fn after_a_failure_the_next_attempt_begins_at_once() {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
-    use crate::common::{DEADLINE, Woken, poll_once};
+    use crate::common::{DEADLINE, until, waiting};
     use arc_util::net::{TcpStream, connect_timeout};
     use nix::sys::socket::setsockopt;
     use nix::{libc, setsockopt_impl, sockopt_impl};
@@ -199,12 +199,10 @@ mod linux {
         let (_socket, bad) = refusing();
         let slow = silent.local_addr().unwrap();
         let addresses = [slow, bad];
-        let (woken, waker) = Woken::new();
-        let mut connecting = Box::pin(connect(&addresses[..]));
-        assert!(poll_once(connecting.as_mut(), &waker).is_pending());
+        let mut connecting = waiting(connect(&addresses[..]));
         // The second attempt begins, and fails.
-        crate::common::until(|| woken.count() > 0).await;
-        assert!(poll_once(connecting.as_mut(), &waker).is_pending());
+        until(|| connecting.wakes() > 0).await;
+        assert!(connecting.waits());
         for _ in &streams {
             soon(silent.accept()).await.unwrap();
         }

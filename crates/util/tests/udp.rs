@@ -1,11 +1,10 @@
 //! UDP over the loopback interface.
 
-use crate::common::{Woken, poll_once, soon};
+use crate::common::{Woken, soon, waiting};
 use arc_util::net::{SocketAddr, UdpSocket};
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::pin::pin;
 use std::task::Context;
 
 async fn bound() -> (UdpSocket, SocketAddr) {
@@ -43,13 +42,11 @@ async fn datagrams_go_to_and_fro_with_their_limits() {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn receiving_waits_for_the_datagram() {
     let ((server, address), (client, _)) = (bound().await, bound().await);
-    let (woken, waker) = Woken::new();
     let mut buffer = [0; 8];
-    let mut receiving = pin!(server.recv(&mut buffer));
-    assert!(poll_once(receiving.as_mut(), &waker).is_pending());
+    let mut receiving = waiting(server.recv(&mut buffer));
     client.send_to(b"now", address).await.unwrap();
-    assert_eq!(soon(receiving.as_mut()).await.unwrap(), 3);
-    assert!(woken.count() <= 1);
+    assert_eq!(soon(&mut receiving).await.unwrap(), 3);
+    assert!(receiving.wakes() <= 1);
 }
 
 #[arc::test(flavor = "multi_thread")]
