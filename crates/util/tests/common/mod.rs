@@ -20,18 +20,34 @@ pub const DEADLINE: Duration =
     Duration::from_secs(if option_env!("ARC_TEST_SLOWLY").is_some() { 240 } else { 20 });
 
 /// Awaits a future that must be ready within `DEADLINE`.
+///
+/// There are hundreds of futures and a few outputs: boxed, they compile faster.
 #[track_caller]
-pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
+pub fn soon<'a, T>(future: impl Future<Output = T> + 'a) -> Soon<'a, T> {
     let place = std::panic::Location::caller();
-    async move {
-        let result = arc::time::timeout(DEADLINE, future).await;
-        result.unwrap_or_else(|_| panic!("waited in vain at {place}"))
+    Soon { future: Box::pin(future), limit: Box::pin(arc::time::sleep(DEADLINE)), place }
+}
+
+pub struct Soon<'a, T> {
+    future: Pin<Box<dyn Future<Output = T> + 'a>>,
+    limit: Pin<Box<arc::time::Sleep>>,
+    place: &'static std::panic::Location<'static>,
+}
+
+impl<T> Future for Soon<'_, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let polled = self.future.as_mut().poll(context);
+        let is_over = polled.is_pending() && self.limit.as_mut().poll(context).is_ready();
+        assert!(!is_over, "waited in vain at {}", self.place);
+        polled
     }
 }
 
 /// Waits until other tasks have made the condition true.
 #[track_caller]
-pub fn until(condition: impl Fn() -> bool) -> impl Future<Output = ()> {
+pub fn until<'a>(condition: impl Fn() -> bool + 'a) -> Soon<'a, ()> {
     soon(async move {
         while !condition() {
             arc::time::sleep(Duration::from_micros(100)).await;
@@ -176,7 +192,9 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
     let address = listener.local_addr().expect("the address it listens on");
     let client = TcpStream::connect(address).await.expect("connect");
-    let (server, _) = soon(listener.accept()).await.expect("accept");
+    // It may be awaited in a task, to which `soon` cannot be sent.
+    let accepted = arc::time::timeout(DEADLINE, listener.accept()).await;
+    let (server, _) = accepted.expect("a connection in time").expect("accept");
     (client, server)
 }
 
