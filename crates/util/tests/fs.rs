@@ -1,6 +1,8 @@
 //! Files: what was written is there, whatever becomes of the handle and the runtime.
 
-use crate::common::{Folder, few_threads, fill_the_pool, soon, until, waiting, waits};
+use crate::common::{
+    Folder, all_text, few_threads, fill_the_pool, kind, soon, until, waiting, waits,
+};
 use arc::runtime::{Builder, Runtime};
 use arc_util::fs::{self, DirBuilder, File, OpenOptions};
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
@@ -177,9 +179,7 @@ fn a_seek_that_was_given_up_is_not_taken_for_the_next_one() {
             soon(file.set_len(3)).await.unwrap();
             assert_eq!(soon(file.seek(SeekFrom::End(0))).await.unwrap(), 3);
             soon(file.rewind()).await.unwrap();
-            let mut text = String::new();
-            soon(file.read_to_string(&mut text)).await.unwrap();
-            assert_eq!(text, "012");
+            assert_eq!(all_text(&mut file).await, "012");
         }
     });
 }
@@ -229,9 +229,7 @@ fn a_file_that_outlives_its_runtime_says_so() {
     drop(first);
     second.block_on(async {
         assert_eq!(soon(file.seek(SeekFrom::Start(4))).await.unwrap(), 4);
-        let mut text = String::new();
-        soon(file.read_to_string(&mut text)).await.unwrap();
-        assert_eq!(text, "456789");
+        assert_eq!(all_text(&mut file).await, "456789");
     });
     drop(second);
     let outside = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -282,8 +280,7 @@ async fn what_a_dropped_read_has_read_is_not_lost() {
     begun(file.read(&mut [0; 3]));
     assert_eq!(soon(file.seek(SeekFrom::Current(1))).await.unwrap(), 6);
     begun(file.read(&mut [0; 3]));
-    let error = soon(file.seek(SeekFrom::Current(-20))).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(kind(soon(file.seek(SeekFrom::Current(-20))).await), ErrorKind::InvalidInput);
     assert_eq!(soon(file.stream_position()).await.unwrap(), 6);
     begun(file.read(&mut [0; 3]));
     soon(file.set_len(8)).await.unwrap();

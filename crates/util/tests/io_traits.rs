@@ -1,6 +1,6 @@
 //! tokio's methods of readers and writers: interruptions, errors, what a dropped future leaves.
 
-use crate::common::{soon, tcp_pair, waits};
+use crate::common::{all_text, kind, soon, tcp_pair, waits};
 use crate::script::{Bytes, Fails, Script, Waits};
 use arc_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite,
@@ -18,13 +18,6 @@ fn interrupted() -> Script {
 /// Takes at most two bytes at once.
 fn interrupted_writer() -> Script {
     Script::new([]).each(2).interrupted()
-}
-
-fn kind<T>(result: Result<T>) -> ErrorKind {
-    match result {
-        Ok(_) => panic!("it must fail"),
-        Err(error) => error.kind(),
-    }
 }
 
 #[arc::test]
@@ -300,9 +293,7 @@ async fn the_halves_of_a_stream_come_together_again() {
     let mut near = read.unsplit(write);
     near.write_all(b"!").await.unwrap();
     near.shutdown().await.unwrap();
-    let mut text = String::new();
-    soon(far.read_to_string(&mut text)).await.unwrap();
-    assert_eq!(text, "ping!");
+    assert_eq!(all_text(&mut far).await, "ping!");
 
     let (one, other) = (split(duplex(1).0), split(duplex(1).0));
     assert!(!one.0.is_pair_of(&other.1) && !one.1.is_pair_of(&other.0));
@@ -325,9 +316,7 @@ async fn a_socket_is_split_for_one_task_or_for_two() {
     far.write_u8(b'!').await.unwrap();
     assert_eq!(soon(read.read_u8()).await.unwrap(), b'!');
     drop(write);
-    let mut rest = String::new();
-    soon(far.read_to_string(&mut rest)).await.unwrap();
-    assert_eq!(rest, ".");
+    assert_eq!(all_text(&mut far).await, ".");
 
     // A function that has borrowed the stream can split it, too.
     async fn echo(stream: &mut arc::net::TcpStream) -> Result<u8> {
@@ -350,9 +339,7 @@ async fn a_stream_of_lines_gives_its_reader_back() {
     assert_eq!(lines.next().await.unwrap().unwrap(), "one");
     assert_eq!(lines.get_ref().buffer(), b"two\nthree");
     lines.get_mut().consume(4);
-    let mut rest = String::new();
-    lines.into_inner().read_to_string(&mut rest).await.unwrap();
-    assert_eq!(rest, "three");
+    assert_eq!(all_text(lines.into_inner()).await, "three");
     let failed = Script::new([Fails(ErrorKind::Other)]);
     let first = BufReader::new(failed).lines().next().await;
     assert_eq!(kind(first.unwrap_or_else(|| Err(Error::other("none")))), ErrorKind::Other);

@@ -4,7 +4,7 @@
 
 #[cfg(target_os = "linux")]
 use crate::common;
-use crate::common::{Woken, poll_once, soon, until, waiting, waits};
+use crate::common::{Woken, kind, poll_once, soon, until, waiting, waits};
 use arc::runtime::{Builder, Runtime};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -311,8 +311,7 @@ fn outside_a_runtime_nothing_is_started() {
 async fn what_cannot_be_started_is_an_error() {
     let error = Command::new("/no such program").spawn().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    let error = soon(Command::new("/no such program").output()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(kind(soon(Command::new("/no such program").output()).await), ErrorKind::NotFound);
 }
 
 /// Reads the first part while the process waits for a line, and the second one after it.
@@ -386,8 +385,7 @@ async fn who_writes_hears_of_the_end() {
     fill(&mut input).await;
     let writer = arc::spawn(async move { input.write_all(&[0; 8192]).await });
     soon(child.kill()).await.unwrap();
-    let error = soon(writer).await.unwrap().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    assert_eq!(kind(soon(writer).await.unwrap()), ErrorKind::BrokenPipe);
 }
 
 #[arc::test]

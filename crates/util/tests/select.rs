@@ -349,20 +349,6 @@ async fn outputs_that_are_tried_are_neither_lost_nor_doubled() {
 }
 
 #[arc::test]
-async fn a_future_may_be_borrowed_from_a_temporary() {
-    select! {
-        () = &mut ready(()) => {}
-        () = &mut Box::pin(pending()) => unreachable!("it has no end"),
-    }
-}
-
-#[arc::test]
-async fn else_alone_is_what_runs() {
-    assert_eq!(select! { else => 1 }, 1);
-    assert_eq!(select! { biased; else => { 2 } }, 2);
-}
-
-#[arc::test]
 async fn handlers_decide_the_types_of_outputs() {
     async fn sum(text: &str) -> Result<i32, std::num::ParseIntError> {
         let sum = select! {
@@ -429,8 +415,11 @@ async fn handlers_use_what_the_futures_have_borrowed() {
     assert_eq!(value, 1002);
 }
 
+/// What becomes one, one of a temporary, one in parentheses (of which nobody is warned, as with
+/// tokio's macro), and none at all.
 #[arc::test]
-async fn what_becomes_a_future_is_a_branch() {
+#[deny(unused_parens)]
+async fn whatever_gives_a_future_is_a_branch() {
     struct Later(i32);
     impl IntoFuture for Later {
         type Output = i32;
@@ -443,6 +432,18 @@ async fn what_becomes_a_future_is_a_branch() {
     let output = select! { output = Later(3) => output };
     assert_eq!(output, 3);
     assert_eq!(join!(Later(1), Later(2)), (1, 2));
+    select! {
+        () = &mut ready(()) => {}
+        () = &mut Box::pin(pending()) => unreachable!("it has no end"),
+    }
+    let mut first = pin!(ready(1));
+    let found = select! {
+        number = (&mut first) => number,
+        () = (pending()) => 2,
+    };
+    assert_eq!(found, 1);
+    assert_eq!(select! { else => 1 }, 1);
+    assert_eq!(select! { biased; else => { 2 } }, 2);
 }
 
 /// A condition may look at a future of the branches: they are made after all conditions.
@@ -487,16 +488,4 @@ async fn a_busy_branch_does_not_starve_the_others() {
         })
         .await;
     }
-}
-
-/// As with tokio's macro, nobody is warned of them. To compile is the test.
-#[arc::test]
-#[deny(unused_parens)]
-async fn futures_may_stand_in_parentheses() {
-    let mut first = pin!(ready(1));
-    let found = select! {
-        number = (&mut first) => number,
-        () = (pending()) => 2,
-    };
-    assert_eq!(found, 1);
 }

@@ -1,6 +1,6 @@
 //! What sockets have beyond sending and receiving: readiness, buffers that grow, options.
 
-use crate::common::{soon, tcp_pair, waiting, waits};
+use crate::common::{kind, soon, tcp_pair, waiting, waits};
 #[cfg(unix)]
 use arc_util::io::ReadyExt;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready};
@@ -126,7 +126,6 @@ async fn a_guard_can_be_cleared_of_a_part() {
 async fn what_is_received_goes_to_the_end_of_a_buffer() {
     let (near, mut far) = tcp_pair().await;
     let mut all = b"> ".to_vec();
-    let kind = |result: std::io::Result<usize>| result.unwrap_err().kind();
     assert_eq!(kind(near.try_read_buf(&mut all)), ErrorKind::WouldBlock);
     far.write_all(b"hello").await.unwrap();
     soon(near.readable()).await.unwrap();

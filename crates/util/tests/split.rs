@@ -1,6 +1,6 @@
 //! What TCP and Unix streams have in common: owned halves, and attempts that do not wait.
 
-use crate::common::{soon, tcp_pair};
+use crate::common::{all_text, kind, soon, tcp_pair};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{IntoSplit, TcpStreamExt, tcp};
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
@@ -44,9 +44,7 @@ on_both_kinds! {
         assert_eq!(text, "last words");
         right.write_all(b"answer").await.unwrap();
         drop(right);
-        let mut answer = String::new();
-        reader.read_to_string(&mut answer).await.unwrap();
-        assert_eq!(answer, "answer");
+        assert_eq!(all_text(&mut reader).await, "answer");
     }
 
     async fn forgotten_write_half_leaves_the_stream_open(left, right) {
@@ -116,7 +114,6 @@ on_both_kinds! {
 
     async fn attempts_without_waiting_say_would_block(left, right) {
         let (mut one, mut two) = ([0; 1], [0; 8]);
-        let kind = |result: std::io::Result<usize>| result.unwrap_err().kind();
         assert_eq!(kind(right.try_read(&mut two)), ErrorKind::WouldBlock);
         assert_eq!(left.try_write(b"one").unwrap(), 3);
         right.readable().await.unwrap();

@@ -1,6 +1,6 @@
 //! Standard input and output, in processes of their own.
 
-use crate::common::{child, ended, few_threads, fill_the_pool, soon};
+use crate::common::{all_text, child, ended, few_threads, fill_the_pool, soon};
 use arc::runtime::Runtime;
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use arc_util::io::{stderr, stdin, stdout};
@@ -329,9 +329,7 @@ fn handles_of_standard_input_share_what_was_read() {
             let mut two = [0; 2];
             soon(stdin().read_exact(&mut two)).await.unwrap();
             assert_eq!(&two, b"ab");
-            let mut rest = String::new();
-            soon(stdin().read_to_string(&mut rest)).await.unwrap();
-            assert_eq!(rest, "cd");
+            assert_eq!(all_text(stdin()).await, "cd");
             for _ in 0..3 {
                 assert_eq!(soon(stdin().read(&mut two)).await.unwrap(), 0);
             }

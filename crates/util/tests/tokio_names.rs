@@ -1,7 +1,7 @@
 //! What ported programs call by tokio's names: numbers, joined and buffered streams, readiness,
 //! owned notifications, sockets that are not connected yet.
 
-use crate::common::{Woken, soon, tcp_pair, waiting, waits};
+use crate::common::{Woken, all_text, exactly, kind, soon, tcp_pair, waiting, waits};
 use arc_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, ReadyExt, duplex,
     join, simplex,
@@ -37,8 +37,7 @@ async fn numbers_of_each_type_are_read_as_they_were_written() {
         assert_eq!(reader.read_i128_le().await.unwrap(), -5);
         assert_eq!(reader.read_f64().await.unwrap(), 0.5);
         assert_eq!(reader.read_f32_le().await.unwrap(), 1.5);
-        let error = reader.read_u32().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(kind(reader.read_u32().await), ErrorKind::UnexpectedEof);
     }
     let (mut near, far) = duplex(3);
     let reading = arc::spawn(read_all(far));
@@ -87,13 +86,9 @@ async fn a_joined_stream_reads_from_one_and_writes_to_the_other() {
     soon(source.write_all(b"in")).await.unwrap();
     soon(joined.write_all(b"out")).await.unwrap();
     soon(joined.close()).await.unwrap();
-    let mut text = String::new();
-    soon(sink.read_to_string(&mut text)).await.unwrap();
-    assert_eq!(text, "out");
+    assert_eq!(all_text(&mut sink).await, "out");
 
-    let mut bytes = [0; 2];
-    soon(joined.read_exact(&mut bytes)).await.unwrap();
-    assert_eq!(&bytes, b"in");
+    assert_eq!(&exactly(&mut joined).await, b"in");
     assert!(format!("{:?}", joined.writer()).contains("DuplexStream"));
 }
 
@@ -131,8 +126,7 @@ async fn a_socket_is_ready_for_what_it_can_do() {
     // The attempt that would block makes it not ready.
     assert_eq!(read(&mut byte).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(waits(near.ready(Interest::READABLE)));
-    let error = near.try_io(both, || Ok(())).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(kind(near.try_io(both, || Ok(()))), ErrorKind::InvalidInput);
 }
 
 #[arc::test]

@@ -3,9 +3,11 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use crate::this_program;
+use arc::io::{AsyncRead, AsyncReadExt};
 use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
 use std::future::Future;
+use std::io;
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::process::Child;
@@ -196,6 +198,29 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     let accepted = arc::time::timeout(DEADLINE, listener.accept()).await;
     let (server, _) = accepted.expect("a connection in time").expect("accept");
     (client, server)
+}
+
+/// All that comes, to the end.
+pub async fn all_text(mut reader: impl AsyncRead + Unpin) -> String {
+    let mut text = String::new();
+    soon(reader.read_to_string(&mut text)).await.expect("a text, and its end");
+    text
+}
+
+/// As many bytes as are wanted.
+pub async fn exactly<const N: usize>(mut reader: impl AsyncRead + Unpin) -> [u8; N] {
+    let mut bytes = [0; N];
+    soon(reader.read_exact(&mut bytes)).await.expect("so many bytes");
+    bytes
+}
+
+/// What kind of error it has failed with.
+#[track_caller]
+pub fn kind<T>(result: io::Result<T>) -> io::ErrorKind {
+    match result {
+        Ok(_) => panic!("it must fail"),
+        Err(error) => error.kind(),
+    }
 }
 
 /// A new folder, which is removed when this is dropped.
