@@ -3,6 +3,7 @@
 #![cfg(feature = "sync")]
 
 use crate::common::soon;
+use crate::net_common::{Counter, foreign_block_on};
 use arc::runtime::Builder;
 use arc::task::{consume_budget, yield_now};
 use arc_util::io::{
@@ -19,8 +20,7 @@ use std::io::IoSlice;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::Poll;
 
 /// Runs futures in a loop on the only thread of a current-thread runtime, until another task
 /// has run.
@@ -285,25 +285,15 @@ async fn an_unconstrained_loop_over_polls_finds_all_that_is_ready() {
     assert_eq!(unconstrained(take_all).await, 1000 - 128);
 }
 
-/// Polls a future until it is ready, as another crate's `block_on` does. Returns the number of
-/// polls.
+/// Blocks on a future, as another crate's `block_on` does. Returns the number of polls.
 fn block_on<F: Future>(future: F) -> usize {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    let mut polls = 1;
-    while future.as_mut().poll(&mut context).is_pending() {
-        thread::park();
-        polls += 1;
-        assert!(polls < 1_000_000, "it polls for ever");
-    }
-    polls
+    let (polls, mut future) = (Counter::default(), pin!(future));
+    foreign_block_on(poll_fn(|context| {
+        polls.add();
+        assert!(polls.get() < 1_000_000, "it polls for ever");
+        future.as_mut().poll(context).map(drop)
+    }));
+    polls.get()
 }
 
 /// Without this, it would spin for ever: the task's poll, which would bring a new budget, does not

@@ -183,9 +183,9 @@ fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
 mod linux {
     use super::*;
     use crate::common::waiting;
+    use crate::net_common::Counter;
     use futures_util::stream::FuturesUnordered;
     use socket2::{Domain, SockAddr, Socket, Type};
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     /// The kernel returns `WouldBlock`, and reports no event when there is room.
     #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -310,7 +310,7 @@ mod linux {
         connected.connect(&path).unwrap();
         let unconnected = UnixDatagram::unbound().unwrap();
         while unconnected.try_send_to(b"other", &path).is_ok() {}
-        let (connected_polls, unconnected_polls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (connected_polls, unconnected_polls) = (Counter::default(), Counter::default());
         let start = Instant::now();
         let sending = async {
             let connected = counted(&connected_polls, connected.send(b"mine"));
@@ -331,23 +331,14 @@ mod linux {
         soon(async { arc_util::join!(sending, receiving) }).await;
         let most = usize::try_from(start.elapsed().as_millis()).unwrap() + 20;
         for polls in [connected_polls, unconnected_polls] {
-            assert!((2..most).contains(&polls.load(Relaxed)), "{polls:?}");
+            assert!((2..most).contains(&polls.get()), "{}", polls.get());
         }
     }
 
     /// Counts only the polls for which the future itself was woken, and not its neighbours.
-    async fn counted<F: Future>(polls: &AtomicUsize, future: F) -> F::Output {
-        let future = std::pin::pin!(future);
-        let mut alone = FuturesUnordered::from_iter([poll_counted(polls, future)]);
+    async fn counted<F: Future>(polls: &Counter, future: F) -> F::Output {
+        let mut alone = FuturesUnordered::from_iter([polls.clone().polls_of(future)]);
         alone.next().await.unwrap()
-    }
-
-    async fn poll_counted<F: Future + Unpin>(polls: &AtomicUsize, mut future: F) -> F::Output {
-        std::future::poll_fn(|context| {
-            polls.fetch_add(1, Relaxed);
-            std::pin::Pin::new(&mut future).poll(context)
-        })
-        .await
     }
 
     #[arc::test(flavor = "multi_thread", workers = 2)]
