@@ -93,7 +93,8 @@ fn what_was_sent_before_the_close_is_received() {
 
 #[test]
 fn polling_after_the_end_panics() {
-    let ends: [fn(oneshot::Sender<u8>, &mut oneshot::Receiver<u8>); 3] = [
+    type End = fn(oneshot::Sender<u8>, &mut oneshot::Receiver<u8>);
+    let ends: [End; 3] = [
         |sender, receiver| {
             sender.send(1).unwrap();
             assert_eq!(at_once(receiver), Ok(1));
