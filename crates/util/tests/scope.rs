@@ -183,7 +183,7 @@ fn a_panic_of_a_task_comes_out_when_all_have_ended() {
                         let _guard = guard;
                         arc::time::sleep(PAUSE * number).await;
                         assert!(number != 3, "the third");
-                        add(&ended);
+                        add(ended);
                     });
                 }
             });

@@ -37,7 +37,7 @@ impl Told {
     }
 
     /// Waits until the child has ended well.
-    fn to_the_end(mut self, child: &mut Child) {
+    fn ends_well(mut self, child: &mut Child) {
         self.errors.read_to_string(&mut self.text).unwrap();
         assert!(child.wait().unwrap().success(), "{}", self.text);
     }
@@ -263,7 +263,7 @@ fn handles_for_each_line_wait_while_nobody_reads() {
     });
     let mut out = String::new();
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-    told.to_the_end(&mut child);
+    told.ends_well(&mut child);
     assert_eq!(out.matches(&"x".repeat(LINE - 1)).count(), lines);
     assert!(out.contains("x\nthe last\n"), "{out}");
 }
@@ -377,7 +377,7 @@ mod non_blocking {
         told.until("it waits\n");
         let mut out = String::new();
         child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        told.to_the_end(&mut child);
+        told.ends_well(&mut child);
         assert!(out.contains(&format!("{}the end", "X".repeat(BYTES))), "{} bytes", out.len());
     }
 
@@ -407,6 +407,6 @@ mod non_blocking {
             let _ = input.write_all(b"!");
         }
         drop(input);
-        told.to_the_end(&mut child);
+        told.ends_well(&mut child);
     }
 }
