@@ -1,6 +1,8 @@
 //! axum's Router, served on arc.
 
-use crate::common::{Result, first, http2_client, listen, refuses, soon};
+use crate::common::{
+    self, Result, UPGRADE, first, http2_client, listen, refuses, rest, soon, until,
+};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{ConnectInfo, Response, WebSocket, WebSocketUpgrade, serve};
@@ -14,8 +16,7 @@ use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use futures_util::{StreamExt, future::Either};
-use http_body_util::{BodyExt, Empty};
-use hyper::body::Bytes;
+use http_body_util::BodyExt;
 use hyper::{Request, StatusCode, Version};
 use std::future::poll_fn;
 use std::task::Poll;
@@ -24,9 +25,7 @@ use tower::ServiceExt;
 
 /// Serves for as long as the runtime lives.
 async fn start(router: Router) -> Result<SocketAddr> {
-    let (listener, address) = listen().await?;
-    drop(arc::spawn(async move { serve(listener, router).await }));
-    Ok(address)
+    common::start(router, |server| server).await
 }
 
 /// All that a server answers to a request of HTTP/1, until it ends the connection.
@@ -38,9 +37,7 @@ async fn ask(address: SocketAddr, head: &str, body: &str) -> Result<String> {
          content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = String::new();
-    soon(stream.read_to_string(&mut answer)).await?;
-    Ok(answer)
+    rest(&mut stream).await
 }
 
 async fn peer(ConnectInfo(address): ConnectInfo<SocketAddr>) -> String {
@@ -64,15 +61,16 @@ fn router() -> Router {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_router_is_served_with_its_extractors() -> Result {
     let address = start(router()).await?;
-    let answer = ask(address, "GET /hello/axum", "").await?;
-    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
-    assert!(answer.ends_with("\r\n\r\nHello, axum!"), "{answer}");
-    let answer = ask(address, "POST /sum", "[1, 2, 3]").await?;
-    assert!(answer.ends_with("\r\n\r\n106"), "{answer}");
-    let answer = ask(address, "POST /sum", "no JSON").await?;
-    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
-    let answer = ask(address, "GET /nowhere", "").await?;
-    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    for (head, body, status, answered) in [
+        ("GET /hello/axum", "", "200 OK", "\r\n\r\nHello, axum!"),
+        ("POST /sum", "[1, 2, 3]", "200 OK", "\r\n\r\n106"),
+        ("POST /sum", "no JSON", "400", ""),
+        ("GET /nowhere", "", "404", ""),
+    ] {
+        let answer = ask(address, head, body).await?;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        assert!(answer.ends_with(answered), "{answer}");
+    }
     Ok(())
 }
 
@@ -81,8 +79,7 @@ async fn a_handler_is_told_who_asks() -> Result {
     let address = start(router()).await?;
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(b"GET /peer HTTP/1.0\r\n\r\n").await?;
-    let mut answer = String::new();
-    soon(stream.read_to_string(&mut answer)).await?;
+    let answer = rest(&mut stream).await?;
     assert!(answer.ends_with(&format!("\r\n\r\n{}", stream.local_addr()?)), "{answer}");
     Ok(())
 }
@@ -117,8 +114,8 @@ async fn the_same_port_speaks_http2() -> Result {
     let address = start(router()).await?;
     let mut client = http2_client(address).await?;
     for name in ["one", "two"] {
-        let request = Request::get(format!("http://localhost/hello/{name}"));
-        let response = soon(client.send_request(request.body(Empty::<Bytes>::new())?)).await?;
+        let request = common::get(&format!("/hello/{name}"))?;
+        let response = soon(client.send_request(request)).await?;
         assert_eq!((response.version(), response.status()), (Version::HTTP_2, StatusCode::OK));
         let body = soon(response.into_body().collect()).await?.to_bytes();
         assert_eq!(body, format!("Hello, {name}!"));
@@ -137,8 +134,7 @@ async fn a_slow_head_is_ended_by_arcs_timer() -> Result {
     drop(arc::spawn(async move { server.await }));
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(b"GET /hello/slow HTTP/1.1\r\nhost:").await?;
-    let mut answer = String::new();
-    soon(stream.read_to_string(&mut answer)).await?;
+    let answer = rest(&mut stream).await?;
     assert!(!answer.contains("Hello"), "{answer}");
     Ok(())
 }
@@ -156,13 +152,8 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
         }
         "finished"
     };
-    let (stop, stopped) = async_channel::bounded::<()>(1);
-    let (listener, address) = listen().await?;
     let router = router().route("/slow", get(slow));
-    let server = serve(listener, router).with_graceful_shutdown(async move {
-        let _closed = stopped.recv().await;
-    });
-    let mut server = arc::spawn(async move { server.await });
+    let (address, stop, mut server) = common::start_ending(router, |server| server).await?;
 
     let mut idle = TcpStream::connect(address).await?;
     idle.write_all(b"GET /hello/idle HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
@@ -170,8 +161,7 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
     soon(idle.read_exact(&mut answer)).await?;
     let in_flight = arc::spawn(async move { ask(address, "GET /slow", "").await });
     let mut other = http2_client(address).await?;
-    let request = Request::get("http://localhost/slow").body(Empty::<Bytes>::new())?;
-    let http2 = arc::spawn(async move { other.send_request(request).await });
+    let http2 = arc::spawn(other.send_request(common::get("/slow")?));
     let mut pipeline = TcpStream::connect(address).await?;
     let requests = ["slow", "hello/behind"];
     let requests = requests.map(|path| format!("GET /{path} HTTP/1.1\r\nhost: localhost\r\n\r\n"));
@@ -191,8 +181,7 @@ async fn a_graceful_end_finishes_requests_and_lets_nobody_in() -> Result {
     let body = soon(soon(http2).await??.into_body().collect()).await?.to_bytes();
     assert_eq!(body, "finished");
     // What is behind a request is not begun, and the client is told.
-    let mut answer = String::new();
-    soon(pipeline.read_to_string(&mut answer)).await?;
+    let answer = rest(&mut pipeline).await?;
     assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
     assert!(answer.ends_with("\r\n\r\nfinished"), "{answer}");
     soon(server).await??;
@@ -233,8 +222,7 @@ async fn a_websocket_echoes_and_closes() -> Result {
     assert!(soon(socket.next()).await.is_none(), "the connection is closed");
 
     // One byte more than a message may have.
-    let stream = TcpStream::connect(address).await?;
-    let (mut socket, _) = soon(client_async(format!("ws://{address}/ws"), stream)).await?;
+    let mut socket = common::websocket(address).await?;
     // Its end may come while this is sent.
     let _ = soon(socket.send(Message::binary(vec![7; (1 << 20) + 1]))).await;
     assert!(soon(socket.next()).await.is_none_or(|answer| answer.is_err()), "it is taken");
@@ -264,13 +252,7 @@ async fn what_is_no_websocket_is_turned_down() -> Result {
         let mut stream = TcpStream::connect(address).await?;
         let headers = format!("sec-websocket-version: {version}\r\nsec-websocket-key: {key}\r\n");
         stream.write_all(format!("{upgrade}{headers}\r\n").as_bytes()).await?;
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            soon(stream.read_exact(&mut byte)).await?;
-            answer.push(byte[0]);
-        }
-        let answer = String::from_utf8(answer)?;
+        let answer = until(&mut stream, "\r\n\r\n").await?;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{headers}{answer}");
         let names_version = answer.contains("\r\nsec-websocket-version: 13\r\n");
         let offers = answer.contains("\r\nupgrade: websocket\r\n");
@@ -279,10 +261,6 @@ async fn what_is_no_websocket_is_turned_down() -> Result {
     }
     Ok(())
 }
-
-const UPGRADE: &str = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close, upgrade\r\n\
-                       upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-                       sec-websocket-version: 13\r\n\r\n";
 
 /// The client leaves before it has the response.
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -323,8 +301,7 @@ async fn a_websocket_that_is_refused_in_the_end_does_not_begin() -> Result {
     drop(refuses);
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(UPGRADE.as_bytes()).await?;
-    let mut answer = String::new();
-    soon(stream.read_to_string(&mut answer)).await?;
+    let answer = rest(&mut stream).await?;
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
     assert!(beginnings.is_empty(), "it has begun");
     Ok(())
@@ -347,8 +324,7 @@ async fn requests_that_have_come_are_answered_though_the_end_has_begun() -> Resu
             if polls == 1 { Poll::Pending } else { Poll::Ready(()) }
         });
         soon(serve(listener, router()).with_graceful_shutdown(signal).into_future()).await?;
-        let mut answers = String::new();
-        soon(stream.read_to_string(&mut answers)).await?;
+        let answers = rest(&mut stream).await?;
         assert!(answers.ends_with("Hello, late!"), "{answers}");
         assert_eq!(answers.matches("Hello, late!").count(), count, "{answers}");
     }

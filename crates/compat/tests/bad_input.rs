@@ -2,11 +2,11 @@
 //! error or a panic that says what is wrong, or does what its documentation says.
 
 use crate::bad_input_common::{fails, goes, panicked, panics};
-use crate::common::{Result, listen, soon};
+use crate::common::{self, Result, listen, soon};
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
 use arc::runtime::Runtime;
-use arc_compat::axum::{Response, WebSocketUpgrade, serve};
+use arc_compat::axum::{Response, Serve, WebSocketUpgrade, serve};
 use arc_compat::tokio::Compat;
 use arc_compat::tower::TimeoutLayer;
 use arc_compat::{ArcExecutor, ArcTimer, FuturesIo, server};
@@ -92,12 +92,10 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
 /// hyper says so by a panic in each connection; the server itself goes on.
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_time_limit_without_a_timer_ends_each_connection() -> Result {
-    let (listener, address) = listen().await?;
     let mut builder = server::Builder::new(ArcExecutor);
     builder.http1().header_read_timeout(Duration::from_secs(5));
     let router = Router::new().route("/", get(|| ready("hello")));
-    let server = serve(listener, router).with_builder(builder);
-    drop(arc::spawn(async move { server.await }));
+    let address = common::start(router, |server| server.with_builder(builder)).await?;
     for _ in 0..3 {
         assert_eq!(ask(address, GET).await?, "");
     }
@@ -109,29 +107,22 @@ async fn a_time_limit_without_a_timer_ends_each_connection() -> Result {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn limits_of_a_server_of_any_size() -> Result {
     let router = || Router::new().route("/", get(|| ready("hello")));
-    let (listener, address) = listen().await?;
-    let server = serve(listener, router()).with_max_connections(usize::MAX);
-    let server = server.with_first_bytes_timeout(Duration::MAX).with_write_timeout(Duration::MAX);
-    let server = server.with_header_timeout(Duration::MAX).with_shutdown_timeout(Duration::MAX);
-    let server = server.with_http2_keep_alive(Duration::MAX, Duration::MAX);
-    drop(arc::spawn(server.into_future()));
+    let limited = |server: Serve<Router>, limit| {
+        let server = server.with_first_bytes_timeout(limit).with_write_timeout(limit);
+        server.with_header_timeout(limit).with_shutdown_timeout(limit)
+    };
+    let address = common::start(router(), |server| {
+        let server = limited(server, Duration::MAX).with_max_connections(usize::MAX);
+        server.with_http2_keep_alive(Duration::MAX, Duration::MAX)
+    })
+    .await?;
     assert!(ask(address, GET).await?.starts_with("HTTP/1.1 200"));
     // Without keep-alive no time is added to an instant, which would panic.
     drop(soon(crate::common::silent_http2(address)).await?);
     goes("Serve::with_..", "MAX", "no limits");
 
-    let (listener, address) = listen().await?;
-    let (ended, end) = async_channel::bounded::<()>(1);
-    let server = serve(listener, router()).with_first_bytes_timeout(Duration::ZERO);
-    let server = server.with_header_timeout(Duration::ZERO).with_write_timeout(Duration::ZERO);
-    let server = server.with_shutdown_timeout(Duration::ZERO);
-    let server = arc::spawn(
-        server
-            .with_graceful_shutdown(async move {
-                let _closed = end.recv().await;
-            })
-            .into_future(),
-    );
+    let zero = |server| limited(server, Duration::ZERO);
+    let (address, ended, server) = common::start_ending(router(), zero).await?;
     // What is not there at once comes too late.
     let answer = ask(address, GET).await?;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -159,9 +150,8 @@ async fn upgrade(upgrade: WebSocketUpgrade) -> Response {
 /// A header is bytes, which need not be ASCII; and a list can have empty elements.
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn protocols_of_websockets_are_any_text() -> Result {
-    let (listener, address) = listen().await?;
     let router = Router::new().route("/", get(upgrade));
-    drop(arc::spawn(serve(listener, router).into_future()));
+    let address = common::start(router, |server| server).await?;
     for (asked, input, selected) in [
         ("grüß, plain", "not ASCII", Some("grüß")),
         (", plain,,", "empty ones", Some("plain")),
@@ -194,13 +184,9 @@ async fn narrow(upgrade: WebSocketUpgrade) {
 /// Before the client is told that there is a WebSocket.
 #[arc::test(flavor = "multi_thread", workers = 1)]
 async fn buffers_of_websockets_that_cannot_be_are_refused() -> Result {
-    let (listener, address) = listen().await?;
-    let router = Router::new().route("/", get(narrow));
-    drop(arc::spawn(serve(listener, router).into_future()));
-    let head = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close, upgrade\r\n\
-                upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-                sec-websocket-version: 13\r\n\r\n";
-    let answer = ask(address, head.as_bytes()).await?;
+    let router = Router::new().route("/ws", get(narrow));
+    let address = common::start(router, |server| server).await?;
+    let answer = ask(address, common::UPGRADE.as_bytes()).await?;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     Ok(())
 }

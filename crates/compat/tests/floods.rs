@@ -2,21 +2,20 @@
 //! than it is told it may. The others are served all the while.
 
 use crate::common::{
-    DEADLINE, PREFACE, Result, frame, http2_client, kind, listen, next_frame, silent_http2, soon,
+    self, DEADLINE, PREFACE, Result, UPGRADE, frame, http2_client, kind, next_frame, silent_http2,
+    soon, start, until,
 };
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::io::AsyncWriteExt;
 use arc::net::{SocketAddr, TcpStream};
-use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade, serve};
+use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade};
 use async_channel::{Receiver, Sender};
-use async_tungstenite::client_async;
 use async_tungstenite::tungstenite::Message;
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use futures_util::StreamExt;
-use http_body_util::{BodyExt, Empty};
-use hyper::body::Bytes;
-use hyper::{Request, StatusCode};
+use http_body_util::BodyExt;
+use hyper::StatusCode;
 use socket2::{Domain, Socket, Type};
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
@@ -53,10 +52,7 @@ fn flood(mut stream: std::net::TcpStream, bytes: &[u8]) -> Result<usize> {
 /// Opens a WebSocket by hand, and leaves what comes to the caller.
 fn websocket(address: SocketAddr) -> Result<std::net::TcpStream> {
     let mut stream = narrow(address)?;
-    let head = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n\
-                upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-                sec-websocket-version: 13\r\n\r\n";
-    stream.write_all(head.as_bytes())?;
+    stream.write_all(UPGRADE.as_bytes())?;
 
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
@@ -89,18 +85,15 @@ async fn echo(upgrade: WebSocketUpgrade, State(ends): State<Sender<String>>) -> 
 /// Serves WebSockets that echo. The receiver has what they ended with.
 async fn serve_echo() -> Result<(SocketAddr, Receiver<String>)> {
     let (ends, ended) = async_channel::unbounded();
-    let (listener, address) = listen().await?;
     let router = Router::new().route("/ws", get(echo)).with_state(ends);
-    drop(arc::spawn(serve(listener, router).into_future()));
-    Ok((address, ended))
+    Ok((start(router, |server| server).await?, ended))
 }
 
 /// tungstenite answers each ping, and keeps the answers that cannot be sent.
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_client_that_pings_and_never_reads_is_cut_off() -> Result {
     let (address, ended) = serve_echo().await?;
-    let stream = TcpStream::connect(address).await?;
-    let (mut other, _) = soon(client_async(format!("ws://{address}/ws"), stream)).await?;
+    let mut other = common::websocket(address).await?;
 
     // A masked ping with the longest payload: the mask is 0.
     let mut ping = vec![0x89, 0x80 | 125, 0, 0, 0, 0];
@@ -119,18 +112,15 @@ async fn a_websocket_client_that_pings_and_never_reads_is_cut_off() -> Result {
 
 /// Serves `/`, for one connection at a time: whoever is answered knows that there is no other.
 async fn serve_one() -> Result<SocketAddr> {
-    let (listener, address) = listen().await?;
     let router = Router::new().route("/", get(async || "hello"));
-    let server = serve(listener, router).with_max_connections(1);
-    drop(arc::spawn(server.with_write_timeout(Duration::from_millis(5)).into_future()));
-    Ok(address)
+    let limit = Duration::from_millis(5);
+    start(router, |server| server.with_max_connections(1).with_write_timeout(limit)).await
 }
 
 /// Sends a request by HTTP/2, and expects its answer.
 async fn is_served(address: SocketAddr) -> Result {
     let mut client = http2_client(address).await?;
-    let request = Request::get("http://localhost/").body(Empty::<Bytes>::new())?;
-    let response = soon(client.send_request(request)).await?;
+    let response = soon(client.send_request(common::get("/")?)).await?;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(soon(response.into_body().collect()).await?.to_bytes(), "hello");
     Ok(())
@@ -214,13 +204,7 @@ async fn status(address: SocketAddr, head: String) -> Result<String> {
     let mut stream = TcpStream::connect(address).await?;
     // It may be closed before all is sent.
     let _ = soon(stream.write_all(head.as_bytes())).await;
-    let mut line = Vec::new();
-    while !line.ends_with(b"\r\n") {
-        let mut byte = [0];
-        soon(stream.read_exact(&mut byte)).await?;
-        line.push(byte[0]);
-    }
-    Ok(String::from_utf8(line)?)
+    until(&mut stream, "\r\n").await
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -236,24 +220,17 @@ async fn heads_that_are_too_large_are_refused() -> Result {
         assert!(line.starts_with("HTTP/1.1 431 "), "{line}");
     }
 
-    let fields = |count: usize| {
-        let value = "x".repeat(1000);
-        let request = Request::get("http://localhost/").body(Empty::<Bytes>::new());
-        request.map(|mut request| {
-            for number in 0..count {
-                let name = format!("x-{number}").parse::<hyper::header::HeaderName>();
-                let value = value.parse().expect("a value");
-                request.headers_mut().insert(name.expect("a name"), value);
-            }
-            request
-        })
-    };
     // 16 KiB is what the server takes by HTTP/2, and what it tells the client.
     for (count, expected) in
         [(10, StatusCode::OK), (20, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)]
     {
+        let mut request = common::get("/")?;
+        for number in 0..count {
+            let name: hyper::header::HeaderName = format!("x-{number}").parse()?;
+            request.headers_mut().insert(name, "x".repeat(1000).parse()?);
+        }
         let mut client = http2_client(address).await?;
-        let response = soon(client.send_request(fields(count)?)).await?;
+        let response = soon(client.send_request(request)).await?;
         assert_eq!(response.status(), expected, "{count}");
     }
     is_served(address).await
@@ -263,9 +240,8 @@ async fn heads_that_are_too_large_are_refused() -> Result {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_connection_has_200_requests_at_once_at_most() -> Result {
     const STREAMS: u32 = 200;
-    let (listener, address) = listen().await?;
     let never = get(std::future::pending::<&str>);
-    drop(arc::spawn(serve(listener, Router::new().route("/", never)).into_future()));
+    let address = start(Router::new().route("/", never), |server| server).await?;
     let mut stream = silent_http2(address).await?;
     for number in 0..=STREAMS {
         let request = frame(kind::HEADERS, END_STREAM | END_HEADERS, 2 * number + 1, REQUEST);

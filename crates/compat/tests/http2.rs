@@ -1,6 +1,6 @@
 //! hyper's HTTP/2 server and client, both on arc.
 
-use crate::common::{Result, http2_client, listen, soon};
+use crate::common::{self, Result, http2_client, listen, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::SocketAddr;
 use arc_compat::{ArcExecutor, ArcTimer, HyperIo};
@@ -57,9 +57,7 @@ async fn streams_of_one_connection_are_concurrent() -> Result {
     let requests = (0..STREAMS).map(|number| {
         let mut client = client.clone();
         async move {
-            let uri = format!("http://localhost/{number}");
-            let request = Request::get(uri).body(Empty::<Bytes>::new())?;
-            let response = client.send_request(request).await?;
+            let response = client.send_request(common::get(&format!("/{number}"))?).await?;
             let body = response.into_body().collect().await?.to_bytes();
             assert_eq!(body, format!("/{number}"));
             Result::Ok(())

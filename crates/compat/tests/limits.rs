@@ -1,21 +1,21 @@
 //! What a server allows its clients: how many connections, how long they may be silent, and how
 //! long its end may take.
 
-use crate::common::{PREFACE, Result, first, http2_client, listen, silent_http2, soon};
+use crate::common::{
+    self, PREFACE, Result, UPGRADE, first, http2_client, listen, silent_http2, soon, until,
+    websocket,
+};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpStream};
-use arc_compat::axum::{CutOff, Response, Serve, WebSocket, WebSocketUpgrade, serve};
+use arc::task::JoinHandle;
+use arc_compat::axum::{CutOff, Serve, WebSocket, WebSocketUpgrade, serve};
 use async_channel::{Receiver, Sender};
-use async_tungstenite::client_async;
 use async_tungstenite::tungstenite::Message;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 use futures_util::StreamExt;
 use futures_util::future::Either;
-use http_body_util::Empty;
-use hyper::Request;
-use hyper::body::Bytes;
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use std::time::Duration;
 const SHORT: Duration = Duration::from_millis(5);
 
 const GET: &[u8] = b"GET /hello HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const NEVER: &[u8] = b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /// `/hello` answers, `/never` says that it has begun and does not, `/long` is more than sockets
 /// keep, and `/ws` echoes.
@@ -49,22 +50,15 @@ async fn echo(mut socket: WebSocket) {
 
 /// Serves with some limits for as long as the runtime lives.
 async fn start(limit: impl FnOnce(Serve<Router>) -> Serve<Router>) -> Result<SocketAddr> {
-    let (listener, address) = listen().await?;
     let (begun, _) = async_channel::unbounded();
-    drop(arc::spawn(limit(serve(listener, router(begun))).into_future()));
-    Ok(address)
+    common::start(router(begun), limit).await
 }
 
-/// Sends a request by a connection that is there, and waits for the first line of the answer.
+/// Sends a request by a connection that is there, and waits for the answer.
 async fn ask(stream: &mut TcpStream) -> Result {
     stream.write_all(GET).await?;
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"hello") {
-        let mut byte = [0];
-        soon(stream.read_exact(&mut byte)).await?;
-        answer.push(byte[0]);
-    }
-    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"), "{answer:?}");
+    let answer = until(stream, "hello").await?;
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     Ok(())
 }
 
@@ -101,8 +95,7 @@ async fn connections_beyond_the_limit_wait_until_others_have_ended() -> Result {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_websocket_keeps_its_place_until_it_is_dropped() -> Result {
     let address = start(|server| server.with_max_connections(1)).await?;
-    let stream = TcpStream::connect(address).await?;
-    let (mut socket, _) = soon(client_async(format!("ws://{address}/ws"), stream)).await?;
+    let mut socket = websocket(address).await?;
 
     let mut late = TcpStream::connect(address).await?;
     let mut answered = Box::pin(ask(&mut late));
@@ -119,17 +112,10 @@ async fn a_websocket_keeps_its_place_until_it_is_dropped() -> Result {
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_server_without_a_free_place_can_be_ended() -> Result {
-    let (listener, address) = listen().await?;
-    let (begun, beginnings) = async_channel::unbounded();
-    let (stop, stopped) = async_channel::bounded::<()>(1);
-    let server =
-        serve(listener, router(begun)).with_max_connections(1).with_shutdown_timeout(SHORT);
-    let server = server.with_graceful_shutdown(async move {
-        let _closed = stopped.recv().await;
-    });
-    let server = arc::spawn(server.into_future());
+    let (address, beginnings, stop, server) =
+        start_ending(|server| server.with_max_connections(1).with_shutdown_timeout(SHORT)).await?;
     let mut only = TcpStream::connect(address).await?;
-    only.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    only.write_all(NEVER).await?;
     soon(beginnings.recv()).await?;
     let mut late = TcpStream::connect(address).await?;
     drop(stop);
@@ -192,22 +178,14 @@ async fn a_connection_that_is_idle_between_two_requests_is_closed() -> Result {
 async fn a_websocket_outlives_the_deadlines_of_its_request() -> Result {
     let (listener, address) = listen().await?;
     let mut stream = TcpStream::connect(address).await?;
-    let head = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\n\
-                upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-                sec-websocket-version: 13\r\n\r\n";
     // Before the server looks: it cannot come too late.
-    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(UPGRADE.as_bytes()).await?;
     let (begun, _) = async_channel::unbounded();
     let server = serve(listener, router(begun));
     let server = server.with_first_bytes_timeout(SHORT).with_header_timeout(SHORT);
     drop(arc::spawn(server.with_write_timeout(SHORT).into_future()));
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        soon(stream.read_exact(&mut byte)).await?;
-        answer.push(byte[0]);
-    }
-    assert!(answer.starts_with(b"HTTP/1.1 101 "), "{answer:?}");
+    let answer = until(&mut stream, "\r\n\r\n").await?;
+    assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
 
     // These come later, and have had their time.
     for said in [&b""[..], b"GET / HTTP/1.1\r\n"] {
@@ -242,24 +220,20 @@ async fn a_client_that_does_not_read_its_answer_is_cut_off() -> Result {
     ask(&mut TcpStream::connect(address).await?).await
 }
 
-/// Starts a server with a short time for its end. Returns its address, what its handlers say
-/// when they begin, what ends it when it is dropped, and its task.
+/// Starts a server with limits. Returns its address, what its handlers say when they begin, what
+/// ends it when it is dropped, and its task.
 async fn start_ending(
-    shutdown: Duration,
-) -> Result<(SocketAddr, Receiver<()>, Sender<()>, arc::task::JoinHandle<std::io::Result<()>>)> {
-    let (listener, address) = listen().await?;
+    limit: impl FnOnce(Serve<Router>) -> Serve<Router>,
+) -> Result<(SocketAddr, Receiver<()>, Sender<()>, JoinHandle<std::io::Result<()>>)> {
     let (begun, beginnings) = async_channel::unbounded();
-    let (stop, stopped) = async_channel::bounded::<()>(1);
-    let server = serve(listener, router(begun)).with_shutdown_timeout(shutdown);
-    let server = server.with_graceful_shutdown(async move {
-        let _closed = stopped.recv().await;
-    });
-    Ok((address, beginnings, stop, arc::spawn(server.into_future())))
+    let (address, stop, server) = common::start_ending(router(begun), limit).await?;
+    Ok((address, beginnings, stop, server))
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_silent_http2_client_does_not_keep_the_server_from_ending() -> Result {
-    let (address, _, stop, server) = start_ending(SHORT).await?;
+    let (address, _, stop, server) =
+        start_ending(|server| server.with_shutdown_timeout(SHORT)).await?;
     let mut silent = silent_http2(address).await?;
     drop(stop);
     let error = soon(server).await?.expect_err("it had to be cut off");
@@ -274,16 +248,16 @@ async fn a_silent_http2_client_does_not_keep_the_server_from_ending() -> Result 
 async fn requests_that_take_longer_than_the_end_may_are_cut_off_and_counted() -> Result {
     // The connection that is idle ends within this time.
     let limit = 20 * SHORT;
-    let (address, beginnings, stop, server) = start_ending(limit).await?;
+    let (address, beginnings, stop, server) =
+        start_ending(|it| it.with_shutdown_timeout(limit)).await?;
     let mut http1 = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(address).await?;
-        stream.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+        stream.write_all(NEVER).await?;
         http1.push(stream);
     }
     let mut client = http2_client(address).await?;
-    let request = Request::get("http://localhost/never").body(Empty::<Bytes>::new())?;
-    let http2 = arc::spawn(client.send_request(request));
+    let http2 = arc::spawn(client.send_request(common::get("/never")?));
     for _ in 0..3 {
         soon(beginnings.recv()).await?;
     }
@@ -307,30 +281,20 @@ async fn requests_that_take_longer_than_the_end_may_are_cut_off_and_counted() ->
 /// It has been told, and would wait for the rest of the request otherwise.
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn connections_of_a_server_that_is_dropped_have_the_time_of_a_shutdown() -> Result {
-    let (address, beginnings, _stop, server) = start_ending(SHORT).await?;
+    let (address, beginnings, _stop, server) =
+        start_ending(|server| server.with_shutdown_timeout(SHORT)).await?;
     let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+    stream.write_all(NEVER).await?;
     soon(beginnings.recv()).await?;
     server.abort();
     is_closed(&mut stream).await
 }
 
-async fn upgraded(upgrade: WebSocketUpgrade) -> Response {
-    upgrade.on_upgrade(echo)
-}
-
 /// A server's end does not wait for WebSockets, and does not count them.
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn the_end_does_not_wait_for_websockets() -> Result {
-    let (listener, address) = listen().await?;
-    let (stop, stopped) = async_channel::bounded::<()>(1);
-    let router = Router::new().route("/ws", get(upgraded));
-    let server = serve(listener, router).with_graceful_shutdown(async move {
-        let _closed = stopped.recv().await;
-    });
-    let server = arc::spawn(server.into_future());
-    let stream = TcpStream::connect(address).await?;
-    let (mut socket, _) = soon(client_async(format!("ws://{address}/ws"), stream)).await?;
+    let (address, _, stop, server) = start_ending(|server| server).await?;
+    let mut socket = websocket(address).await?;
     drop(stop);
     soon(server).await??;
     soon(socket.send(Message::text("still"))).await?;

@@ -1,9 +1,10 @@
 //! What the documentation of `server::serve` and of `axum::serve` says, beyond their limits.
 
-use crate::common::{Result, http2_client, listen, refuses, soon};
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+use crate::common::{self, Result, http2_client, refuses, rest, soon, until};
+use arc::io::AsyncWriteExt;
 use arc::net::{SocketAddr, TcpStream};
-use arc_compat::axum::{Response, Serve, WebSocketUpgrade, serve};
+use arc::task::JoinHandle;
+use arc_compat::axum::{Response, WebSocketUpgrade};
 use arc_compat::server::{Connection, builder};
 use async_channel::{Receiver, Sender};
 use axum::Router;
@@ -47,34 +48,16 @@ fn router() -> (Router, Gate) {
 }
 
 /// Serves until the sender is dropped.
-async fn start()
--> Result<(SocketAddr, Gate, Sender<()>, arc::task::JoinHandle<std::io::Result<()>>)> {
-    let (listener, address) = listen().await?;
-    let (stop, stopped) = async_channel::bounded::<()>(1);
+async fn start() -> Result<(SocketAddr, Gate, Sender<()>, JoinHandle<std::io::Result<()>>)> {
     let (router, gate) = router();
-    let server = serve(listener, router).with_graceful_shutdown(async move {
-        let _closed = stopped.recv().await;
-    });
-    Ok((address, gate, stop, arc::spawn(server.into_future())))
-}
-
-/// All that comes, to the end of the connection.
-async fn rest(stream: &mut TcpStream) -> Result<String> {
-    let mut rest = String::new();
-    soon(stream.read_to_string(&mut rest)).await?;
-    Ok(rest)
+    let (address, stop, server) = common::start_ending(router, |server| server).await?;
+    Ok((address, gate, stop, server))
 }
 
 /// Sends a request and waits for its answer, which ends with this.
 async fn ask(stream: &mut TcpStream, request: &[u8], end: &str) -> Result {
     stream.write_all(request).await?;
-    let mut answer = Vec::new();
-    while !answer.ends_with(end.as_bytes()) {
-        let mut byte = [0];
-        soon(stream.read_exact(&mut byte)).await?;
-        answer.push(byte[0]);
-    }
-    Ok(())
+    until(stream, end).await.map(drop)
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -122,17 +105,16 @@ async fn a_part_of_the_first_head_is_waited_for_at_the_end() -> Result {
 async fn a_panic_of_a_handler_ends_its_http2_stream_alone() -> Result {
     let (address, gate, _stop, _server) = start().await?;
     let mut client = http2_client(address).await?;
-    let request =
-        |path| Request::get(format!("http://localhost/{path}")).body(Empty::<Bytes>::new());
-    let slow = arc::spawn(client.send_request(request("slow")?));
+    let slow = arc::spawn(client.send_request(common::get("/slow")?));
     soon(gate.begun.recv()).await?;
-    soon(client.send_request(request("panic")?)).await.expect_err("no answer");
+    soon(client.send_request(common::get("/panic")?)).await.expect_err("no answer");
 
     // The same connection goes on.
     drop(gate.go);
     let body = soon(soon(slow).await??.into_body().collect()).await?.to_bytes();
     assert_eq!(body, "slow");
-    assert_eq!(soon(client.send_request(request("hello")?)).await?.status(), StatusCode::OK);
+    let response = soon(client.send_request(common::get("/hello")?)).await?;
+    assert_eq!(response.status(), StatusCode::OK);
     Ok(())
 }
 
@@ -156,23 +138,12 @@ async fn websockets_need_http1_and_a_server_with_upgrades() -> Result {
     let reason = response.into_body().collect().await?.to_bytes();
     assert_eq!(reason, "no upgrades here");
 
-    let (listener, address) = listen().await?;
-    drop(arc::spawn(serve(listener, router).into_future()));
+    let address = common::start(router, |server| server).await?;
     let mut client = http2_client(address).await?;
     // hyper's client removes what HTTP/2 does not know.
     let request = upgrade::<Empty<Bytes>>("http://localhost/ws")?;
     assert_eq!(soon(client.send_request(request)).await?.status(), StatusCode::BAD_REQUEST);
     Ok(())
-}
-
-/// Serves for as long as the runtime lives.
-async fn serve_with(
-    set: impl FnOnce(Serve<Router>) -> Serve<Router>,
-    router: Router,
-) -> Result<SocketAddr> {
-    let (listener, address) = listen().await?;
-    drop(arc::spawn(set(serve(listener, router)).into_future()));
-    Ok(address)
 }
 
 /// Hands the socket of an upgraded connection to the test.
@@ -195,7 +166,7 @@ async fn an_upgraded_connection_is_the_servers_until_its_socket_is_taken_out() -
     let (sender, sockets) = async_channel::unbounded();
     let (other, _gate) = router();
     let router = Router::new().route("/upgrade", get(hand_over)).with_state(sender).merge(other);
-    let address = serve_with(|server| server.with_max_connections(1), router).await?;
+    let address = common::start(router, |server| server.with_max_connections(1)).await?;
     let mut client = TcpStream::connect(address).await?;
     let head =
         b"GET /upgrade HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: test\r\n\r\n";
@@ -217,9 +188,9 @@ async fn an_upgraded_connection_is_the_servers_until_its_socket_is_taken_out() -
 async fn a_builder_for_one_version_serves_both() -> Result {
     for builder in [builder().http1_only(), builder().http2_only()] {
         let (router, _gate) = router();
-        let address = serve_with(|server| server.with_builder(builder), router).await?;
+        let address = common::start(router, |server| server.with_builder(builder)).await?;
         ask(&mut TcpStream::connect(address).await?, GET, "hello").await?;
-        let request = Request::get("http://localhost/hello").body(Empty::<Bytes>::new())?;
+        let request = common::get("/hello")?;
         let response = soon(http2_client(address).await?.send_request(request)).await?;
         assert_eq!(response.status(), StatusCode::OK);
     }

@@ -1,8 +1,7 @@
 //! TLS by rustls: through futures-rustls, which knows no runtime, and through
 //! tokio-rustls, whose sockets have tokio's traits.
 
-use crate::common::{Result, listen, soon, tcp_pair};
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+use crate::common::{Result, large_echo, listen, pattern, soon, tcp_pair};
 use arc::net::TcpStream;
 use arc_compat::tokio::Compat;
 use arc_compat::{ArcTimer, FuturesIo};
@@ -14,13 +13,6 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use std::sync::Arc;
-
-/// More than a record of TLS (16 KiB) and the sockets' buffers hold.
-const LARGE_BYTES: usize = 4 << 20;
-
-fn pattern() -> Vec<u8> {
-    (0..LARGE_BYTES).map(|at| (at % 251) as u8).collect()
-}
 
 /// Who trusts, and who is trusted: by a certificate of its own, made here.
 fn configs() -> Result<(Arc<ClientConfig>, Arc<ServerConfig>)> {
@@ -43,25 +35,9 @@ fn name(name: &'static str) -> ServerName<'static> {
 async fn futures_rustls_takes_arcs_sockets_as_they_are() -> Result {
     let (trusting, trusted) = configs()?;
     let (client, server) = tcp_pair().await?;
-    let echo = arc::spawn(async move {
-        let stream = TlsAcceptor::from(trusted).accept(server).await?;
-        let (mut read, mut write) = stream.split();
-        let count = arc_util::io::copy(&mut read, &mut write).await?;
-        write.close().await?;
-        std::io::Result::Ok(count)
-    });
-    let stream = TlsConnector::from(trusting).connect(name("localhost"), client);
-    let (mut read, mut write) = soon(stream).await?.split();
-    let send = arc::spawn(async move {
-        write.write_all(&pattern()).await?;
-        write.close().await
-    });
-    let mut got = Vec::new();
-    soon(read.read_to_end(&mut got)).await?;
-    assert!(got == pattern(), "{} bytes came back", got.len());
-    soon(send).await??;
-    assert_eq!(soon(echo).await??, LARGE_BYTES as u64);
-    Ok(())
+    let server = arc::spawn(TlsAcceptor::from(trusted).accept(server));
+    let client = TlsConnector::from(trusting).connect(name("localhost"), client);
+    large_echo(soon(client).await?, soon(server).await??).await
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -117,29 +93,11 @@ async fn hyper_serves_https() -> Result {
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn tokio_rustls_takes_them_through_compat() -> Result {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
     let (trusting, trusted) = configs()?;
     let (client, server) = tcp_pair().await?;
-    let echo = arc::spawn(async move {
-        let acceptor = tokio_rustls::TlsAcceptor::from(trusted);
-        let stream = acceptor.accept(Compat::vectored(server)).await?;
-        let (mut read, mut write) = tokio::io::split(stream);
-        let count = tokio::io::copy(&mut read, &mut write).await?;
-        write.shutdown().await?;
-        std::io::Result::Ok(count)
-    });
+    let acceptor = tokio_rustls::TlsAcceptor::from(trusted);
+    let server = arc::spawn(acceptor.accept(Compat::vectored(server)));
     let connector = tokio_rustls::TlsConnector::from(trusting);
-    let stream = connector.connect(name("localhost"), Compat::vectored(client));
-    let (mut read, mut write) = tokio::io::split(soon(stream).await?);
-    let send = arc::spawn(async move {
-        write.write_all(&pattern()).await?;
-        write.shutdown().await
-    });
-    let mut got = Vec::new();
-    soon(read.read_to_end(&mut got)).await?;
-    assert!(got == pattern(), "{} bytes came back", got.len());
-    soon(send).await??;
-    assert_eq!(soon(echo).await??, LARGE_BYTES as u64);
-    Ok(())
+    let client = soon(connector.connect(name("localhost"), Compat::vectored(client))).await?;
+    large_echo(Compat::new(client), Compat::new(soon(server).await??)).await
 }

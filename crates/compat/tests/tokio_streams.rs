@@ -1,19 +1,12 @@
 //! arc's streams with tokio's IO traits, and tokio's with those of futures-io.
 
-use crate::common::{Result, listen, soon, tcp_pair};
+use crate::common::{LARGE_BYTES, Result, listen, pattern, soon, tcp_pair};
 use arc::net::TcpStream;
 use arc_compat::tokio::{Compat, enter};
 use std::future::poll_fn;
 use std::io::IoSlice;
 use std::pin::Pin;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-
-/// More than the sockets' buffers hold: each side has to wait for the other.
-const LARGE_BYTES: usize = 8 << 20;
-
-fn pattern() -> Vec<u8> {
-    (0..LARGE_BYTES).map(|at| (at % 251) as u8).collect()
-}
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn an_arc_socket_is_read_and_written_by_tokios_traits() -> Result {

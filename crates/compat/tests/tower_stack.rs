@@ -1,10 +1,9 @@
 //! tower's layers around a service, without a runtime of tokio's.
 
-use crate::common::{Failure, Result, http2_client, listen, soon};
-use ::axum::{Router, error_handling::HandleErrorLayer, routing::get};
-use arc::net::SocketAddr;
+use crate::common::{self, Failure, Result, http2_client, listen, soon};
+use arc_compat::server;
 use arc_compat::tower::TimeoutLayer;
-use arc_compat::{axum, server};
+use axum::{Router, error_handling::HandleErrorLayer, routing::get};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http2::SendRequest;
@@ -27,15 +26,8 @@ async fn answer(error: Failure) -> StatusCode {
     }
 }
 
-async fn start(router: Router) -> Result<SocketAddr> {
-    let (listener, address) = listen().await?;
-    drop(arc::spawn(async move { axum::serve(listener, router).await }));
-    Ok(address)
-}
-
 async fn ask(client: &mut SendRequest<Empty<Bytes>>, path: &str) -> Result<(StatusCode, String)> {
-    let request = Request::get(format!("http://localhost{path}")).body(Empty::new())?;
-    let response = soon(client.send_request(request)).await?;
+    let response = soon(client.send_request(common::get(path)?)).await?;
     let status = response.status();
     let body = soon(response.into_body().collect()).await?.to_bytes();
     Ok((status, String::from_utf8(body.into())?))
@@ -56,7 +48,8 @@ async fn a_stack_sheds_load_beyond_its_limit_and_recovers() -> Result {
         .load_shed()
         .concurrency_limit(LIMIT)
         .layer(TimeoutLayer::new(Duration::from_secs(3600)));
-    let address = start(Router::new().route("/", get(slow)).layer(stack)).await?;
+    let router = Router::new().route("/", get(slow)).layer(stack);
+    let address = common::start(router, |server| server).await?;
     let client = http2_client(address).await?;
     let mut admitted = Vec::new();
     for _ in 0..LIMIT {
@@ -91,7 +84,8 @@ async fn a_timeout_ends_what_never_answers() -> Result {
         .layer(TimeoutLayer::new(Duration::from_millis(5)));
     let never = get(pending::<&str>);
     let router = Router::new().route("/", never).route("/soon", get(|| ready("in time")));
-    let mut client = http2_client(start(router.layer(stack)).await?).await?;
+    let address = common::start(router.layer(stack), |server| server).await?;
+    let mut client = http2_client(address).await?;
     assert_eq!(ask(&mut client, "/").await?.0, StatusCode::GATEWAY_TIMEOUT);
     // Its time may be over before it is polled, on a machine that has other things to do.
     let again = async {

@@ -2,11 +2,18 @@
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::time::{Duration, Instant, sleep, timeout};
-use arc_sim::net::{Listener, Net};
+use arc_sim::net::{Listener, Net, Stream};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Result};
 
 const MINUTE: Duration = Duration::from_secs(60);
+
+/// Connects the host "client" to the host "server". Returns the client's end first.
+async fn connection(net: &Net) -> Result<(Stream, Stream)> {
+    let listener = net.host("server").listen(7)?;
+    let stream = net.host("client").connect("server", 7).await?;
+    Ok((stream, listener.accept().await?.0))
+}
 
 /// Sends back what comes, until the peer closes.
 async fn echo(listener: Listener) -> Result<()> {
@@ -116,9 +123,7 @@ async fn crash_breaks_streams_and_listeners() -> Result<()> {
 #[arc_sim::test(seeds = 50)]
 async fn dropped_stream_ends_for_its_peer() -> Result<()> {
     let net = Net::new();
-    let listener = net.host("server").listen(7)?;
-    let mut stream = net.host("client").connect("server", 7).await?;
-    let (mut accepted, _) = listener.accept().await?;
+    let (mut stream, mut accepted) = connection(&net).await?;
     accepted.write_all(b"bye").await?;
     drop(accepted);
     let mut text = String::new();
@@ -133,9 +138,7 @@ async fn dropped_stream_ends_for_its_peer() -> Result<()> {
 #[arc_sim::test(seeds = 20)]
 async fn writer_waits_for_a_reader_that_is_behind() -> Result<()> {
     let net = Net::new();
-    let listener = net.host("server").listen(7)?;
-    let mut stream = net.host("client").connect("server", 7).await?;
-    let (mut accepted, _) = listener.accept().await?;
+    let (mut stream, mut accepted) = connection(&net).await?;
     let bytes = vec![1; 100_000];
     let mut writing = std::pin::pin!(stream.write_all(&bytes));
     assert!(timeout(MINUTE, &mut writing).await.is_err());

@@ -2,17 +2,16 @@
 //! error or a panic that says what is wrong, or does what its documentation says. None hangs.
 
 use crate::bad_input_common::{fails, goes, panicked, panics, refuses};
-use crate::common::{poll_once, soon, tcp_pair};
+use crate::common::{at_once, soon, tcp_pair, waiting, waits};
 use crate::net_common::{HOUR, run, runtime, within_limit};
+use arc::task::JoinHandle;
 use arc::time::Instant;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpListenerExt, TcpSocket, TcpStreamExt, UdpSocket};
 use arc_util::runtime::{Builder, BuilderExt, RuntimeExt};
 use arc_util::sync::{Semaphore, mpsc};
 use std::io::ErrorKind::{InvalidInput, TimedOut, WouldBlock};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 use std::time::Duration;
 
 #[test]
@@ -31,25 +30,17 @@ fn semaphores_say_how_many_permits_there_can_be() {
 #[test]
 fn permits_of_any_number_can_be_waited_for() {
     let semaphore = Arc::new(Semaphore::new(1));
-    let mut none = Box::pin(semaphore.acquire_many(0));
-    let Poll::Ready(Ok(permit)) = poll_once(none.as_mut(), Waker::noop()) else {
-        panic!("nobody is before it");
-    };
+    let permit = at_once(semaphore.acquire_many(0)).unwrap();
     assert_eq!((permit.num_permits(), semaphore.available_permits()), (0, 1));
     goes("Semaphore::acquire_many", "0", "works: no permit");
-    let mut all = Box::pin(semaphore.acquire_many(u32::MAX));
-    assert!(poll_once(all.as_mut(), Waker::noop()).is_pending());
-    let mut behind = Box::pin(semaphore.acquire_many(0));
-    assert!(matches!(poll_once(behind.as_mut(), Waker::noop()), Poll::Ready(Ok(_))));
+    let mut all = waiting(semaphore.acquire_many(u32::MAX));
+    assert!(at_once(semaphore.acquire_many(0)).is_ok());
     assert!(semaphore.try_acquire_many(0).is_ok() && semaphore.try_acquire_many(1).is_err());
     goes("Semaphore::acquire_many", "0, behind others", "works: no permit");
-    let mut owned = Box::pin(semaphore.clone().acquire_many_owned(u32::MAX));
-    assert!(poll_once(owned.as_mut(), Waker::noop()).is_pending());
+    let mut owned = waiting(semaphore.clone().acquire_many_owned(u32::MAX));
     semaphore.close();
-    assert!(matches!(poll_once(all.as_mut(), Waker::noop()), Poll::Ready(Err(_))));
-    let mut late = Box::pin(semaphore.acquire_many(0));
-    assert!(matches!(poll_once(late.as_mut(), Waker::noop()), Poll::Ready(Err(_))));
-    assert!(matches!(poll_once(owned.as_mut(), Waker::noop()), Poll::Ready(Err(_))));
+    assert!(all.ready().is_err() && owned.ready().is_err());
+    assert!(at_once(semaphore.acquire_many(0)).is_err());
     let outcome = "waits, and so do those behind; an error when it is closed";
     goes("Semaphore::acquire_many", "more than there are", outcome);
 }
@@ -76,18 +67,19 @@ fn blocking_in_a_task_panics_and_says_what_to_do() {
         let (_open, mut local) = mpsc::unbounded_channel::<()>();
         let input = "called in `block_on`";
         panics("mpsc::Receiver::blocking_recv", input, text, move || local.blocking_recv());
-        let task = arc::spawn({
-            let sender = sender.clone();
-            async move { sender.blocking_send(1) }
-        });
-        let payload = task.await.unwrap_err().into_panic();
-        panicked("mpsc::Sender::blocking_send", "called in a task", text, &*payload);
-        let task = arc::spawn(async move { receiver.blocking_recv() });
-        let payload = task.await.unwrap_err().into_panic();
-        panicked("mpsc::Receiver::blocking_recv", "called in a task", text, &*payload);
-        let task = arc::spawn(async move { opened.blocking_recv() });
-        let payload = task.await.unwrap_err().into_panic();
-        panicked("mpsc::UnboundedReceiver::blocking_recv", "called in a task", text, &*payload);
+        let sends = sender.clone();
+        let tasks: [(_, JoinHandle<()>); 3] = [
+            ("Sender::blocking_send", arc::spawn(async move { _ = sends.blocking_send(1) })),
+            ("Receiver::blocking_recv", arc::spawn(async move { _ = receiver.blocking_recv() })),
+            (
+                "UnboundedReceiver::blocking_recv",
+                arc::spawn(async move { _ = opened.blocking_recv() }),
+            ),
+        ];
+        for (item, task) in tasks {
+            let payload = task.await.unwrap_err().into_panic();
+            panicked(&format!("mpsc::{item}"), "called in a task", text, &*payload);
+        }
         // A job may block. This one does not have to: its channel is closed by now.
         let job = arc::task::spawn_blocking(move || sender.blocking_send(1).is_err());
         assert!(job.await.unwrap());
@@ -113,7 +105,7 @@ fn copying_needs_buffers() {
     let copy = |forth, back| {
         let (mut near, mut far) = (arc_util::io::duplex(1).0, arc_util::io::duplex(1).0);
         let copy = arc_util::io::copy_bidirectional_with_sizes(&mut near, &mut far, forth, back);
-        poll_once(pin!(copy), Waker::noop()).is_ready()
+        !waits(copy)
     };
     let item = "io::copy_bidirectional_with_sizes";
     panics(item, "0, 1", "a buffer of no size", || copy(0, 1));
@@ -183,9 +175,8 @@ fn a_scope_of_a_value_cannot_begin_while_it_is_looked_at() {
     KEY.sync_scope(1, || {
         let nested = || KEY.with(|_| KEY.sync_scope(2, || ()));
         panics("LocalKey::sync_scope", "inside `with` of the key", text, nested);
-        let mut future = Box::pin(KEY.scope(3, std::future::pending::<()>()));
-        assert!(poll_once(future.as_mut(), Waker::noop()).is_pending());
-        let poll = || KEY.with(|_| poll_once(future.as_mut(), Waker::noop()).is_pending());
+        let mut future = waiting(KEY.scope(3, std::future::pending::<()>()));
+        let poll = || KEY.with(|_| future.waits());
         panics("LocalKey::scope, polled", "inside `with` of the key", text, poll);
         KEY.with(|_| drop(future));
         goes("LocalKey::scope, dropped", "inside `with` of the key", "works, with that value");
@@ -226,7 +217,8 @@ fn times_to_live_are_a_byte() {
         let (stream, _peer) = tcp_pair().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let before = (stream.ttl().unwrap(), listener.ttl().unwrap(), udp.ttl().unwrap());
+        let all = || (stream.ttl().unwrap(), listener.ttl().unwrap(), udp.ttl().unwrap());
+        let before = all();
         for (hops, input) in [(0, "0"), (256, "256"), (u32::MAX, "u32::MAX")] {
             let text = format!("a time to live must be in 1..=255, not {hops}");
             let set = stream.set_ttl(hops);
@@ -235,8 +227,7 @@ fn times_to_live_are_a_byte() {
             refuses("TcpListenerExt::set_ttl", input, set, InvalidInput, &text);
             refuses("UdpSocket::set_ttl", input, udp.set_ttl(hops), InvalidInput, &text);
         }
-        let after = (stream.ttl().unwrap(), listener.ttl().unwrap(), udp.ttl().unwrap());
-        assert_eq!(after, before);
+        assert_eq!(all(), before);
         for (hops, input) in [(256, "256"), (u32::MAX, "u32::MAX")] {
             let set = udp.set_multicast_ttl_v4(hops);
             let text = "a time to live must be in 0..=255";
@@ -285,11 +276,8 @@ fn sockets_that_listen_or_connect_out_of_turn() {
         }
         let socket = TcpSocket::new_v4().unwrap();
         fails("TcpSocket::bind", "203.0.113.1:0", socket.bind(([203, 0, 113, 1], 0).into()));
-        fails(
-            "TcpSocket::bind",
-            "an address of IPv6, on IPv4",
-            socket.bind("[::1]:0".parse().unwrap()),
-        );
+        let bound = socket.bind("[::1]:0".parse().unwrap());
+        fails("TcpSocket::bind", "an address of IPv6, on IPv4", bound);
         socket.bind(any).unwrap();
         fails("TcpSocket::bind", "a second time", socket.bind(any));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -405,7 +393,7 @@ fn periods_and_beginnings_of_intervals() {
         }
         let mut ticks = interval(Duration::MAX);
         soon(ticks.tick()).await;
-        assert!(poll_once(pin!(ticks.tick()), Waker::noop()).is_pending());
+        assert!(waits(ticks.tick()));
         goes("time::interval", "MAX", "ticks once");
     });
 }
@@ -442,13 +430,8 @@ mod unix {
                 refuses("UnixDatagram::connect", input, connected, kind, &connecting);
                 let sent = unbound.send_to(b"x", path).await;
                 refuses("UnixDatagram::send_to", input, sent, kind, "");
-                refuses(
-                    "UnixDatagram::try_send_to",
-                    input,
-                    unbound.try_send_to(b"x", path),
-                    kind,
-                    "",
-                );
+                let sent = unbound.try_send_to(b"x", path);
+                refuses("UnixDatagram::try_send_to", input, sent, kind, "");
             }
             fails("UnixDatagram::send", "no peer", unbound.send(b"x").await);
         });

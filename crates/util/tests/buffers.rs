@@ -2,19 +2,13 @@
 
 #![cfg(feature = "bytes")]
 
-use crate::common::{poll_once, soon};
+use crate::common::{soon, waits};
+use crate::script::{Bytes, Fails, Script};
 use arc_util::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, duplex,
 };
-use bytes::{Buf, BufMut, Bytes, BytesMut};
-use std::future::Future;
-use std::io::{Error, ErrorKind, IoSlice, Result};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
-
-fn waits(future: impl Future) -> bool {
-    poll_once(pin!(future), Waker::noop()).is_pending()
-}
+use bytes::{Buf, BufMut, BytesMut};
+use std::io::{ErrorKind, Result};
 
 #[arc::test]
 async fn what_is_read_goes_to_the_end_of_the_buffer() {
@@ -43,46 +37,11 @@ async fn a_buffer_that_cannot_grow_takes_what_it_has_room_for() {
     assert_eq!((&room, reader), (b"hell", &b"o"[..]));
 }
 
-/// Takes so many bytes in each write, and notes them. Takes none when it is full.
-struct Writer {
-    taken: Vec<u8>,
-    each: usize,
-    room: usize,
-}
-
-impl AsyncWrite for Writer {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        let length = bytes.len().min(self.each).min(self.room - self.taken.len());
-        self.taken.extend_from_slice(&bytes[..length]);
-        Poll::Ready(Ok(length))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        let all: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
-        self.poll_write(context, &all)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 #[arc::test]
 async fn a_buffer_is_written_to_its_end_in_one_call_or_in_several() {
-    let mut writer = Writer { taken: Vec::new(), each: 4, room: 11 };
-    let mut buffer = Bytes::from_static(b"one ").chain(Bytes::from_static(b"and two"));
+    let mut writer = Script::new([]).each(4);
+    writer.room = 11;
+    let mut buffer = Buf::chain(&b"one "[..], &b"and two"[..]);
     assert_eq!(writer.write_buf(&mut buffer).await.unwrap(), 4);
     assert_eq!((&writer.taken[..], buffer.remaining()), (&b"one "[..], 7));
     writer.write_all_buf(&mut buffer).await.unwrap();
@@ -135,29 +94,11 @@ async fn segments_end_at_the_separator_or_at_the_end_of_the_input() {
     assert_eq!(ended.next_segment().await.unwrap(), None);
 }
 
-/// Fails once, after a part of a segment.
-struct Fails(u8);
-
-impl AsyncRead for Fails {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        self.0 += 1;
-        match self.0 {
-            1 => bytes[..4].copy_from_slice(b"part"),
-            2 => return Poll::Ready(Err(Error::other("fails once"))),
-            _ => bytes[..4].copy_from_slice(b"rest"),
-        }
-        Poll::Ready(Ok(if self.0 > 3 { 0 } else { 4 }))
-    }
-}
-
 #[arc::test]
 async fn what_was_read_of_a_segment_is_kept_after_a_failure_and_a_cancelled_wait() {
-    let mut fails = BufReader::new(Fails(0)).split(b',');
-    assert_eq!(fails.next_segment().await.unwrap_err().to_string(), "fails once");
+    let fails = Script::new([Bytes(b"part"), Fails(ErrorKind::TimedOut), Bytes(b"rest")]);
+    let mut fails = BufReader::new(fails).split(b',');
+    assert_eq!(fails.next_segment().await.unwrap_err().kind(), ErrorKind::TimedOut);
     assert_eq!(fails.next_segment().await.unwrap().as_deref(), Some(&b"partrest"[..]));
 
     let (near, mut far) = duplex(64);

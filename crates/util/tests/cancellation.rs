@@ -1,13 +1,13 @@
 //! Cancelling a token reaches all its waiters and all its children, once and for ever.
 
-use crate::common::{CountDrop, Woken, poll_once, soon};
+use crate::common::{CountDrop, Woken, at_once, poll_once, soon, waiting};
 use arc_util::sync::{
     CancellationToken, WaitForCancellationFuture, WaitForCancellationFutureOwned,
 };
 use arc_util::task::JoinSet;
 use std::future::{pending, poll_fn, ready};
 use std::hash::BuildHasher;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Wake};
@@ -43,9 +43,7 @@ async fn children_are_cancelled_with_their_parent_and_not_the_other_way_round() 
 #[test]
 fn a_child_outlives_its_parent_handle_and_hears_of_its_grandparent() {
     let grandparent = CancellationToken::new();
-    let parent = grandparent.child_token();
-    let child = parent.child_token();
-    drop(parent);
+    let child = grandparent.child_token().child_token();
     grandparent.cancel();
     assert!(child.is_cancelled());
 }
@@ -134,29 +132,29 @@ async fn run_until_cancelled_drops_the_future() {
 fn a_guard_cancels_unless_it_is_disarmed() {
     let token = CancellationToken::new();
     assert!(token.clone().drop_guard().disarm() == token);
+    assert_eq!(token.drop_guard_ref().disarm(), &token);
     assert!(!token.is_cancelled());
     drop(token.clone().drop_guard());
     assert!(token.is_cancelled());
+    let token = CancellationToken::new();
+    drop(token.drop_guard_ref());
+    assert!(token.is_cancelled());
 }
-
-/// A task of one's own can hold the future in a field, as its type has a name.
-struct Waiting(Pin<Box<WaitForCancellationFutureOwned>>);
 
 #[test]
 fn a_wait_that_was_made_before_the_cancel_is_told_of_it() {
     let token = CancellationToken::new();
-    let (woken, waker) = Woken::new();
-    let mut borrowed: Pin<&mut WaitForCancellationFuture<'_>> = pin!(token.cancelled());
-    let mut owned = Waiting(Box::pin(token.clone().cancelled_owned()));
-    assert!(poll_once(borrowed.as_mut(), &waker).is_pending());
-    assert!(poll_once(owned.0.as_mut(), &waker).is_pending());
+    // Their types have names, so that a task of one's own can hold them in a field.
+    let borrowed: WaitForCancellationFuture<'_> = token.cancelled();
+    let owned: WaitForCancellationFutureOwned = token.clone().cancelled_owned();
+    let (mut borrowed, mut owned) = (waiting(borrowed), waiting(owned));
 
     let late = token.cancelled();
     token.cancel();
-    assert_eq!(woken.count(), 2);
-    assert!(poll_once(borrowed.as_mut(), &waker).is_ready());
-    assert!(poll_once(owned.0.as_mut(), &waker).is_ready());
-    assert!(poll_once(pin!(late), &waker).is_ready());
+    assert_eq!((borrowed.wakes(), owned.wakes()), (1, 1));
+    borrowed.ready();
+    owned.ready();
+    at_once(late);
 }
 
 #[test]
@@ -176,16 +174,7 @@ fn a_future_that_runs_until_the_cancel_is_polled_first_and_not_begun_after_it() 
     assert_eq!(poll_once(waits, &waker), Poll::Ready(None));
     assert_eq!(poll_once(ends, &waker), Poll::Ready(Some(7)));
     let never = token.run_until_cancelled(poll_fn(|_| -> Poll<()> { panic!("it is polled") }));
-    assert_eq!(poll_once(pin!(never), &waker), Poll::Ready(None));
-}
-
-#[test]
-fn a_guard_that_borrows_cancels_unless_it_is_disarmed() {
-    let token = CancellationToken::new();
-    assert_eq!(token.drop_guard_ref().disarm(), &token);
-    assert!(!token.is_cancelled());
-    drop(token.drop_guard_ref());
-    assert!(token.is_cancelled());
+    assert_eq!(at_once(never), None);
 }
 
 #[test]

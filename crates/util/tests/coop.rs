@@ -1,6 +1,8 @@
 //! The budget of a task, around futures that do not take part in it.
 
 use crate::common::soon;
+use crate::net_common::{Counter, foreign_block_on};
+use arc::runtime::Builder;
 use arc::task::{consume_budget, yield_now};
 use arc_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, Cursor, SeekFrom, copy,
@@ -16,43 +18,40 @@ use std::io::IoSlice;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::Poll;
 
 /// Runs futures in a loop on the only thread of a current-thread runtime, until another task
 /// has run.
-async fn lets_others_run(mut next: impl AsyncFnMut()) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let other = arc::spawn({
-        let stop = stop.clone();
-        async move { stop.store(true, Ordering::SeqCst) }
+fn lets_others_run(mut next: impl AsyncFnMut()) {
+    Builder::new_current_thread().build().unwrap().block_on(async {
+        let other = arc::spawn(async {});
+        let mut rounds = 0;
+        while !other.is_finished() {
+            next().await;
+            rounds += 1;
+            assert!(rounds < 10_000_000, "nobody else was let run");
+        }
     });
-    let mut rounds = 0;
-    while !stop.load(Ordering::SeqCst) {
-        next().await;
-        rounds += 1;
-        assert!(rounds < 10_000_000, "nobody else was let run");
-    }
-    soon(other).await.unwrap();
 }
 
-#[arc::test]
-async fn what_reads_and_writes_nothing_lets_others_run() {
-    lets_others_run(async || assert_eq!(empty().read(&mut [0]).await.unwrap(), 0)).await;
-    lets_others_run(async || assert!(empty().fill_buf().await.unwrap().is_empty())).await;
-    lets_others_run(async || assert_eq!(empty().seek(SeekFrom::End(7)).await.unwrap(), 0)).await;
-    lets_others_run(async || empty().write_all(b"x").await.unwrap()).await;
-    lets_others_run(async || repeat(1).read_exact(&mut [0; 2]).await.map(drop).unwrap()).await;
-    lets_others_run(async || sink().write_all(b"x").await.unwrap()).await;
+#[test]
+fn what_reads_and_writes_nothing_lets_others_run() {
+    lets_others_run(async || assert_eq!(empty().read(&mut [0]).await.unwrap(), 0));
+    lets_others_run(async || assert!(empty().fill_buf().await.unwrap().is_empty()));
+    lets_others_run(async || assert_eq!(empty().seek(SeekFrom::End(7)).await.unwrap(), 0));
+    lets_others_run(async || empty().write_all(b"x").await.unwrap());
+    lets_others_run(async || repeat(1).read_exact(&mut [0; 2]).await.map(drop).unwrap());
+    lets_others_run(async || sink().write_all(b"x").await.unwrap());
     lets_others_run(async || {
         let parts = [IoSlice::new(b"one"), IoSlice::new(b"two")];
         assert_eq!(sink().write_vectored(&parts).await.unwrap(), 6);
-    })
-    .await;
-    lets_others_run(async || sink().flush().await.unwrap()).await;
-    lets_others_run(async || sink().shutdown().await.unwrap()).await;
+    });
+    lets_others_run(async || sink().flush().await.unwrap());
+    lets_others_run(async || sink().shutdown().await.unwrap());
+}
 
-    // So a time limit ends a loop over them.
+#[arc::test]
+async fn a_time_limit_ends_a_loop_over_what_is_always_ready() {
     let limit = std::time::Duration::from_millis(1);
     let forever = async {
         loop {
@@ -63,37 +62,33 @@ async fn what_reads_and_writes_nothing_lets_others_run() {
     assert!(ended.is_err());
 }
 
-#[arc::test]
-async fn a_pipe_in_memory_lets_others_run() {
+#[test]
+fn a_pipe_in_memory_lets_others_run() {
     let (mut near, mut far) = duplex(8);
     lets_others_run(async || {
         near.write_all(b"x").await.unwrap();
         far.read_exact(&mut [0]).await.unwrap();
-    })
-    .await;
+    });
 }
 
-#[arc::test]
-async fn copying_lets_others_run() {
+#[test]
+fn copying_lets_others_run() {
     lets_others_run(async || {
         copy(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
-    })
-    .await;
-    lets_others_run(async || drop(copy(&mut empty(), &mut sink()).await)).await;
+    });
+    lets_others_run(async || drop(copy(&mut empty(), &mut sink()).await));
     lets_others_run(async || {
         copy_buf(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
-    })
-    .await;
+    });
     lets_others_run(async || {
         let (mut first, mut second) = (Cursor::new(vec![1; 4]), Cursor::new(vec![]));
         copy_bidirectional(&mut first, &mut second).await.unwrap();
-    })
-    .await;
+    });
 }
 
 /// A branch that takes part in the budget has none, and the other one does not.
-#[arc::test]
-async fn select_lets_others_run() {
+#[test]
+fn select_lets_others_run() {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     lets_others_run(async || {
         sender.send(()).unwrap();
@@ -102,9 +97,8 @@ async fn select_lets_others_run() {
             received = receiver.recv() => received.unwrap(),
             () = ready(()) => {}
         }
-    })
-    .await;
-    lets_others_run(async || arc_util::race!(ready(()), ready(()))).await;
+    });
+    lets_others_run(async || arc_util::race!(ready(()), ready(())));
 }
 
 /// Each waits for its own unit of the budget once. There are more of them than a budget has units.
@@ -126,57 +120,61 @@ async fn all_of_many_selects_are_polled() {
     assert_eq!(soon(first).await.unwrap().0, 399);
 }
 
-#[arc::test]
-async fn a_watch_channel_that_is_closed_lets_others_run() {
+#[test]
+fn a_watch_channel_that_is_closed_lets_others_run() {
     let (sender, receiver) = watch::channel(0);
     drop(receiver);
-    lets_others_run(async || sender.closed().await).await;
+    lets_others_run(async || sender.closed().await);
 }
 
-#[arc::test]
-async fn channels_for_one_value_let_others_run() {
+#[test]
+fn channels_for_one_value_let_others_run() {
     lets_others_run(async || {
         let (sender, receiver) = oneshot::channel();
         sender.send(1).unwrap();
         receiver.await.unwrap();
-    })
-    .await;
+    });
+    let (mut sender, receiver) = oneshot::channel::<()>();
+    drop(receiver);
+    lets_others_run(async || sender.closed().await);
 }
 
 /// What is received is tokio's. The locks are tokio's own, and the channel is another crate's,
 /// which know nothing of arc's budget.
-#[arc::test]
-async fn what_is_tokios_lets_others_run_if_it_is_cooperative() {
+#[test]
+fn what_is_tokios_lets_others_run_if_it_is_cooperative() {
     let (sender, mut receiver) = broadcast::channel(1);
     lets_others_run(async || {
         sender.send(1).unwrap();
         assert_eq!(receiver.recv().await, Ok(1));
-    })
-    .await;
-    let blocks = arc::spawn(async move { receiver.blocking_recv() });
-    assert!(soon(blocks).await.unwrap_err().is_panic());
+    });
     let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
-    lets_others_run(async || *cooperative(mutex.lock()).await += 1).await;
-    lets_others_run(async || *cooperative(lock.write()).await += 1).await;
-    lets_others_run(async || drop(cooperative(lock.read()).await)).await;
+    lets_others_run(async || *cooperative(mutex.lock()).await += 1);
+    lets_others_run(async || *cooperative(lock.write()).await += 1);
+    lets_others_run(async || drop(cooperative(lock.read()).await));
     let (sender, receiver) = async_channel::bounded(1);
     lets_others_run(async || {
         sender.try_send(()).unwrap();
         cooperative(receiver.recv()).await.unwrap();
-    })
-    .await;
+    });
 }
 
 #[arc::test]
-async fn permits_and_values_that_are_always_there_let_others_run() {
+async fn a_receiver_of_tokios_may_not_block_in_a_task() {
+    let (_sender, mut receiver) = broadcast::channel::<u8>(1);
+    let blocks = arc::spawn(async move { receiver.blocking_recv() });
+    assert!(soon(blocks).await.unwrap_err().is_panic());
+}
+
+#[test]
+fn permits_and_values_that_are_always_there_let_others_run() {
     let semaphore = Semaphore::new(1);
-    lets_others_run(async || drop(semaphore.acquire().await)).await;
+    lets_others_run(async || drop(semaphore.acquire().await));
     let (sender, mut receiver) = mpsc::unbounded_channel();
     lets_others_run(async || {
         sender.send(()).unwrap();
         receiver.recv().await.unwrap();
-    })
-    .await;
+    });
 }
 
 /// One copy that has no end.
@@ -188,16 +186,15 @@ async fn a_copy_without_an_end_lets_others_run() {
     assert!(soon(endless).await.unwrap_err().is_cancelled());
 }
 
-#[arc::test]
-async fn a_watched_value_lets_others_run() {
+#[test]
+fn a_watched_value_lets_others_run() {
     let (sender, mut receiver) = watch::channel(0);
     let mut watches = receiver.clone();
     lets_others_run(async || {
         sender.send_modify(|number| *number += 1);
         receiver.changed().await.unwrap();
-    })
-    .await;
-    lets_others_run(async || drop(watches.wait_for(|_| true).await)).await;
+    });
+    lets_others_run(async || drop(watches.wait_for(|_| true).await));
 }
 
 /// There are more pipes than a budget has units.
@@ -286,25 +283,15 @@ async fn an_unconstrained_loop_over_polls_finds_all_that_is_ready() {
     assert_eq!(unconstrained(take_all).await, 1000 - 128);
 }
 
-/// Polls a future until it is ready, as another crate's `block_on` does. Returns the number of
-/// polls.
+/// Blocks on a future, as another crate's `block_on` does. Returns the number of polls.
 fn block_on<F: Future>(future: F) -> usize {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    let mut polls = 1;
-    while future.as_mut().poll(&mut context).is_pending() {
-        thread::park();
-        polls += 1;
-        assert!(polls < 1_000_000, "it polls for ever");
-    }
-    polls
+    let (polls, mut future) = (Counter::default(), pin!(future));
+    foreign_block_on(poll_fn(|context| {
+        polls.add();
+        assert!(polls.get() < 1_000_000, "it polls for ever");
+        future.as_mut().poll(context).map(drop)
+    }));
+    polls.get()
 }
 
 /// Without this, it would spin for ever: the task's poll, which would bring a new budget, does not

@@ -1,22 +1,22 @@
 //! Files: what was written is there, whatever becomes of the handle and the runtime.
 
-use crate::common::{Folder, few_threads, fill_the_pool, poll_once, soon, until};
+use crate::common::{
+    Folder, all_text, few_threads, fill_the_pool, kind, soon, until, waiting, waits,
+};
 use arc::runtime::{Builder, Runtime};
 use arc_util::fs::{self, DirBuilder, File, OpenOptions};
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use arc_util::io::{BufReader, BufWriter};
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use std::future::Future;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::task::{Poll, Waker};
 
 /// Polls a future once, and drops it. It begins a job, and has no budget to see it end.
 fn begun(future: impl Future) {
     arc::task::with_budget(|| {
-        while poll_once(pin!(arc::task::consume_budget()), Waker::noop()).is_ready() {}
-        assert!(poll_once(pin!(future), Waker::noop()).is_pending());
+        while !waits(arc::task::consume_budget()) {}
+        assert!(waits(future));
     });
 }
 
@@ -67,21 +67,32 @@ fn runtimes() -> [Runtime; 2] {
     [Builder::new_current_thread(), threads].map(|mut builder| builder.build().unwrap())
 }
 
+/// Tries something in both kinds of runtimes, with the path of a file in a folder of its own.
+fn in_both(test: impl AsyncFn(&Path)) {
+    for runtime in runtimes() {
+        let folder = Folder::new("fs");
+        runtime.block_on(test(&folder.0.join("file")));
+    }
+}
+
+/// Opens a file to read and to write, which has this text.
+async fn open(path: &Path, text: &[u8]) -> File {
+    std::fs::write(path, text).unwrap();
+    soon(File::options().read(true).write(true).open(path)).await.unwrap()
+}
+
 #[test]
 fn a_file_that_is_dropped_loses_nothing() {
-    for runtime in runtimes() {
-        let folder = Folder::new("fs-dropped");
-        runtime.block_on(async {
-            for number in 0..50 {
-                let path = folder.0.join(number.to_string());
-                let mut file = soon(File::create(&path)).await.unwrap();
-                soon(file.write_all(b"all of it")).await.unwrap();
-                drop(file);
-                // The program runs on.
-                until(|| std::fs::read(&path).unwrap() == b"all of it").await;
-            }
-        });
-    }
+    in_both(async |path| {
+        for number in 0..50 {
+            let path = path.with_extension(number.to_string());
+            let mut file = soon(File::create(&path)).await.unwrap();
+            soon(file.write_all(b"all of it")).await.unwrap();
+            drop(file);
+            // The program runs on.
+            until(|| std::fs::read(&path).unwrap() == b"all of it").await;
+        }
+    });
 }
 
 #[test]
@@ -161,68 +172,48 @@ fn a_write_that_has_not_begun_is_done_at_the_end() {
 /// Its job is done, and what it found is old by the time of the next one.
 #[test]
 fn a_seek_that_was_given_up_is_not_taken_for_the_next_one() {
-    for runtime in runtimes() {
-        let folder = Folder::new("fs-seek");
-        let path = folder.0.join("file");
-        runtime.block_on(async {
-            for _ in 0..20 {
-                std::fs::write(&path, b"0123456789").unwrap();
-                let file = File::options().read(true).write(true).open(&path);
-                let mut file = soon(file).await.unwrap();
-                let _ = poll_once(pin!(file.seek(SeekFrom::End(0))).as_mut(), Waker::noop());
-                soon(file.set_len(3)).await.unwrap();
-                assert_eq!(soon(file.seek(SeekFrom::End(0))).await.unwrap(), 3);
-                soon(file.rewind()).await.unwrap();
-                let mut text = String::new();
-                soon(file.read_to_string(&mut text)).await.unwrap();
-                assert_eq!(text, "012");
-            }
-        });
-    }
+    in_both(async |path| {
+        for _ in 0..20 {
+            let mut file = open(path, b"0123456789").await;
+            let _ = waits(file.seek(SeekFrom::End(0)));
+            soon(file.set_len(3)).await.unwrap();
+            assert_eq!(soon(file.seek(SeekFrom::End(0))).await.unwrap(), 3);
+            soon(file.rewind()).await.unwrap();
+            assert_eq!(all_text(&mut file).await, "012");
+        }
+    });
 }
 
 /// By the trait nobody can tell the seek of a dropped future from the next one. But what it found
 /// may be wrong by now, and then it is done again.
 #[test]
 fn the_end_is_where_it_is_though_a_seek_was_given_up() {
-    for runtime in runtimes() {
-        let folder = Folder::new("fs-seek-end");
-        let path = folder.0.join("file");
-        runtime.block_on(async {
-            for _ in 0..20 {
-                std::fs::write(&path, b"0123456789").unwrap();
-                let file = File::options().write(true).open(&path);
-                let mut writer = BufWriter::new(soon(file).await.unwrap());
-                let _ = poll_once(pin!(writer.seek(SeekFrom::End(0))).as_mut(), Waker::noop());
-                soon(writer.get_ref().metadata()).await.unwrap(); // the job is likely to be done
-                std::fs::write(&path, b"0123456789others").unwrap();
-                assert_eq!(soon(writer.seek(SeekFrom::End(0))).await.unwrap(), 16);
-                soon(writer.write_all(b"!")).await.unwrap();
-                soon(writer.flush()).await.unwrap();
-                assert_eq!(std::fs::read(&path).unwrap(), b"0123456789others!");
-            }
-        });
-    }
+    in_both(async |path| {
+        for _ in 0..20 {
+            let mut writer = BufWriter::new(open(path, b"0123456789").await);
+            let _ = waits(writer.seek(SeekFrom::End(0)));
+            soon(writer.get_ref().metadata()).await.unwrap(); // the job is likely to be done
+            std::fs::write(path, b"0123456789others").unwrap();
+            assert_eq!(soon(writer.seek(SeekFrom::End(0))).await.unwrap(), 16);
+            soon(writer.write_all(b"!")).await.unwrap();
+            soon(writer.flush()).await.unwrap();
+            assert_eq!(std::fs::read(path).unwrap(), b"0123456789others!");
+        }
+    });
 }
 
 /// The read may not have begun when the clone is made. (Then it came after it, one time in twenty.)
 #[test]
 fn a_clone_is_where_the_file_was_though_a_read_was_given_up() {
-    for runtime in runtimes() {
-        let folder = Folder::new("fs-clone");
-        let path = folder.0.join("file");
-        std::fs::write(&path, b"0123456789").unwrap();
-        runtime.block_on(async {
-            for round in 0..300 {
-                let mut file = soon(File::open(&path)).await.unwrap();
-                let mut buffer = [0; 4];
-                let read = poll_once(pin!(file.read(&mut buffer)).as_mut(), Waker::noop());
-                let mut clone = soon(file.try_clone()).await.unwrap();
-                let at = soon(clone.seek(SeekFrom::Current(0))).await.unwrap();
-                assert_eq!(at, if read.is_ready() { 4 } else { 0 }, "round {round}");
-            }
-        });
-    }
+    in_both(async |path| {
+        for round in 0..300 {
+            let mut file = open(path, b"0123456789").await;
+            let is_given_up = waits(file.read(&mut [0; 4]));
+            let mut clone = soon(file.try_clone()).await.unwrap();
+            let at = soon(clone.seek(SeekFrom::Current(0))).await.unwrap();
+            assert_eq!(at, if is_given_up { 0 } else { 4 }, "round {round}");
+        }
+    });
 }
 
 #[test]
@@ -238,13 +229,11 @@ fn a_file_that_outlives_its_runtime_says_so() {
     drop(first);
     second.block_on(async {
         assert_eq!(soon(file.seek(SeekFrom::Start(4))).await.unwrap(), 4);
-        let mut text = String::new();
-        soon(file.read_to_string(&mut text)).await.unwrap();
-        assert_eq!(text, "456789");
+        assert_eq!(all_text(&mut file).await, "456789");
     });
     drop(second);
     let outside = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _ = poll_once(pin!(file.write(b"!")), Waker::noop());
+        let _ = waits(file.write(b"!"));
     }));
     let message = *outside.unwrap_err().downcast::<&str>().unwrap();
     assert!(message.contains("a file or standard output was used outside"), "{message}");
@@ -254,8 +243,7 @@ fn a_file_that_outlives_its_runtime_says_so() {
 async fn the_position_stays_after_sync_all_and_set_len() {
     let folder = Folder::new("fs-position");
     let path = folder.0.join("file");
-    std::fs::write(&path, "0123456789").unwrap();
-    let mut file = OpenOptions::new().read(true).write(true).open(&path).await.unwrap();
+    let mut file = open(&path, b"0123456789").await;
     let mut two = [0; 2];
     for (at, expected) in [(0, "01"), (1, "23"), (2, "45"), (3, "67")] {
         soon(file.read_exact(&mut two)).await.unwrap();
@@ -275,9 +263,7 @@ async fn the_position_stays_after_sync_all_and_set_len() {
 async fn what_a_dropped_read_has_read_is_not_lost() {
     let folder = Folder::new("fs-read");
     let path = folder.0.join("file");
-    std::fs::write(&path, "0123456789").unwrap();
-    let opening = File::options().read(true).write(true).open(&path);
-    let mut file = soon(opening).await.unwrap();
+    let mut file = open(&path, b"0123456789").await;
 
     // Six bytes were read, and two are taken.
     begun(file.read(&mut [0; 6]));
@@ -294,10 +280,7 @@ async fn what_a_dropped_read_has_read_is_not_lost() {
     begun(file.read(&mut [0; 3]));
     assert_eq!(soon(file.seek(SeekFrom::Current(1))).await.unwrap(), 6);
     begun(file.read(&mut [0; 3]));
-    assert_eq!(
-        soon(file.seek(SeekFrom::Current(-20))).await.unwrap_err().kind(),
-        ErrorKind::InvalidInput
-    );
+    assert_eq!(kind(soon(file.seek(SeekFrom::Current(-20))).await), ErrorKind::InvalidInput);
     assert_eq!(soon(file.stream_position()).await.unwrap(), 6);
     begun(file.read(&mut [0; 3]));
     soon(file.set_len(8)).await.unwrap();
@@ -329,24 +312,24 @@ async fn the_error_of_a_write_is_returned_once_by_what_comes_next() {
     let folder = Folder::new("fs-error");
     let read_only = folder.0.join("file");
     std::fs::write(&read_only, "text").unwrap();
-    let open = async |number: i32| {
+    let open = async || {
         let opening = File::options().read(true).write(true).open("/dev/full");
         let mut file = soon(opening).await.unwrap();
-        assert_eq!(soon(file.write(b"no room")).await.unwrap(), 7, "{number}");
+        assert_eq!(soon(file.write(b"no room")).await.unwrap(), 7);
         file
     };
     let number = |result: std::io::Result<()>| result.unwrap_err().raw_os_error();
 
-    assert_eq!(number(soon(open(0).await.flush()).await), Some(FULL));
-    assert_eq!(number(soon(open(1).await.close()).await), Some(FULL));
-    assert_eq!(number(soon(open(2).await.sync_all()).await), Some(FULL));
-    assert_eq!(number(soon(open(3).await.sync_data()).await), Some(FULL));
-    assert_eq!(number(soon(open(4).await.set_len(3)).await), Some(FULL));
-    assert_eq!(number(soon(open(5).await.write_all(b"!")).await), Some(FULL));
-    assert_eq!(number(soon(open(6).await.read(&mut [0; 4])).await.map(drop)), Some(FULL));
-    assert_eq!(number(soon(open(7).await.seek(SeekFrom::Start(0))).await.map(drop)), Some(FULL));
+    assert_eq!(number(soon(open().await.flush()).await), Some(FULL));
+    assert_eq!(number(soon(open().await.close()).await), Some(FULL));
+    assert_eq!(number(soon(open().await.sync_all()).await), Some(FULL));
+    assert_eq!(number(soon(open().await.sync_data()).await), Some(FULL));
+    assert_eq!(number(soon(open().await.set_len(3)).await), Some(FULL));
+    assert_eq!(number(soon(open().await.write_all(b"!")).await), Some(FULL));
+    assert_eq!(number(soon(open().await.read(&mut [0; 4])).await.map(drop)), Some(FULL));
+    assert_eq!(number(soon(open().await.seek(SeekFrom::Start(0))).await.map(drop)), Some(FULL));
 
-    let mut file = open(8).await;
+    let mut file = open().await;
     soon(file.metadata()).await.unwrap();
     assert_eq!(number(soon(file.flush()).await), Some(FULL));
     soon(file.flush()).await.expect("it was told");
@@ -362,8 +345,7 @@ async fn large_buffers_are_cut_into_pieces() {
     let folder = Folder::new("fs-large");
     let path = folder.0.join("file");
     let bytes: Vec<u8> = (0..5_000_000u32).map(|at| (at / 7) as u8).collect();
-    let opening = File::options().read(true).write(true).create(true).open(&path);
-    let mut file = soon(opening).await.unwrap();
+    let mut file = open(&path, b"").await;
     assert_eq!(soon(file.write(&bytes)).await.unwrap(), 2 << 20);
     soon(file.write_all(&bytes[2 << 20..])).await.unwrap();
     soon(file.seek(SeekFrom::Start(0))).await.unwrap();
@@ -412,8 +394,7 @@ async fn a_pipe_that_is_non_blocking_is_waited_for() {
     far.set_nonblocking(true).unwrap();
     let mut file = File::from(std::os::fd::OwnedFd::from(far));
     let mut text = [0; 4];
-    let mut read = pin!(file.read_exact(&mut text));
-    assert!(poll_once(read.as_mut(), Waker::noop()).is_pending());
+    let read = waiting(file.read_exact(&mut text));
     near.write_all(b"late").unwrap();
     soon(read).await.unwrap();
     assert_eq!(&text, b"late");
@@ -493,13 +474,9 @@ async fn compare(step: Step, file: &mut File, model: &mut std::fs::File) {
             assert_eq!(soon(file.write(&bytes)).await.unwrap(), model.write(&bytes).unwrap());
         }
         Step::Seek(position) => {
-            let (result, expected) = (soon(file.seek(position)).await, model.seek(position));
-            match expected {
-                Ok(expected) => assert_eq!(result.unwrap(), expected),
-                Err(expected) => {
-                    assert_eq!(result.unwrap_err().raw_os_error(), expected.raw_os_error());
-                }
-            }
+            let number = |error: std::io::Error| error.raw_os_error();
+            let result = soon(file.seek(position)).await.map_err(number);
+            assert_eq!(result, model.seek(position).map_err(number));
         }
         Step::SetLen(len) => {
             soon(file.set_len(len)).await.unwrap();
@@ -509,8 +486,8 @@ async fn compare(step: Step, file: &mut File, model: &mut std::fs::File) {
         Step::SyncAll => soon(file.sync_all()).await.unwrap(),
         Step::DroppedRead(count) => {
             let mut read = vec![0; count];
-            let polled = poll_once(pin!(file.read(&mut read)), Waker::noop());
-            if let Poll::Ready(count) = polled {
+            let polled = file.read(&mut read).now_or_never();
+            if let Some(count) = polled {
                 // It came so soon that it was not dropped.
                 let mut expected = vec![0; count.unwrap()];
                 model.read_exact(&mut expected).unwrap();
@@ -528,28 +505,21 @@ fn random_operations_do_what_those_of_std_do() {
             // The seed of a round that fails repeats it.
             fastrand::seed(round);
             let paths = ["file", "model"].map(|name| folder.0.join(name));
-            let mut options = std::fs::File::options();
-            options.read(true).write(true).create(true).truncate(true);
-            let append = round % 4 == 3;
-            let mut model = options.open(&paths[1]).unwrap();
-            drop(options.open(&paths[0]).unwrap());
-            let mut options = std::fs::File::options();
-            options.read(true).write(true).append(append);
-            let mut file = File::from_std(options.open(&paths[0]).unwrap());
-            if append {
-                model = options.open(&paths[1]).unwrap();
-            }
+            let [file, mut model] = paths.each_ref().map(|path| {
+                std::fs::write(path, "").unwrap();
+                let mut options = std::fs::File::options();
+                options.read(true).write(true).append(round % 4 == 3).open(path).unwrap()
+            });
+            let mut file = File::from_std(file);
             let steps: Vec<_> = (0..60).map(|_| a_step()).collect();
             runtime.block_on(async {
                 for (at, &step) in steps.iter().enumerate() {
                     let done = std::panic::AssertUnwindSafe(compare(step, &mut file, &mut model));
-                    let done = futures_util::FutureExt::catch_unwind(done).await;
+                    let done = done.catch_unwind().await;
                     assert!(done.is_ok(), "round {round}, step {at} of {steps:?}");
                 }
-                assert_eq!(
-                    soon(file.stream_position()).await.unwrap(),
-                    model.stream_position().unwrap()
-                );
+                let position = soon(file.stream_position()).await.unwrap();
+                assert_eq!(position, model.stream_position().unwrap());
                 drop(file.into_std().await);
             });
             let [written, expected] = paths.map(|path| std::fs::read(path).unwrap());
@@ -569,11 +539,10 @@ async fn all_entries_of_a_directory_are_read() {
     let mut found = Vec::new();
     loop {
         // A future that is dropped takes no entry with it.
-        let polled = poll_once(pin!(entries.next_entry()), Waker::noop());
-        match polled {
-            Poll::Ready(Ok(Some(entry))) => found.push(entry),
-            Poll::Ready(result) => break assert!(result.unwrap().is_none()),
-            Poll::Pending => found.extend(soon(entries.next_entry()).await.unwrap()),
+        match entries.next_entry().now_or_never() {
+            Some(Ok(Some(entry))) => found.push(entry),
+            Some(result) => break assert!(result.unwrap().is_none()),
+            None => found.extend(soon(entries.next_entry()).await.unwrap()),
         }
     }
     assert!(soon(entries.next()).await.is_none());

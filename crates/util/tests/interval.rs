@@ -57,13 +57,8 @@ async fn check(interval: &mut Interval, start: Instant, lateness: &[Duration]) {
     }
 }
 
-fn behavior() -> impl Strategy<Value = MissedTickBehavior> {
-    prop_oneof![
-        Just(MissedTickBehavior::Burst),
-        Just(MissedTickBehavior::Delay),
-        Just(MissedTickBehavior::Skip),
-    ]
-}
+const BEHAVIORS: [MissedTickBehavior; 3] =
+    [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip];
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -74,7 +69,7 @@ proptest! {
 
     #[test]
     fn ticks_are_due_when_the_model_says(
-        behavior in behavior(),
+        behavior in prop::sample::select(&BEHAVIORS[..]),
         period in 500_u64..12_000,
         lateness in prop::collection::vec(prop_oneof![
             2 => Just(0),
@@ -156,17 +151,27 @@ fn interval_begins_when_it_is_told_to() {
     });
 }
 
+/// Resets an interval in this way: its next tick comes so long after that.
+async fn ticks_after(interval: &mut Interval, pause: Duration, reset: impl FnOnce(&mut Interval)) {
+    let before = Instant::now();
+    reset(interval);
+    let after = Instant::now();
+    let tick = interval.tick().await;
+    assert!(before + pause <= tick && tick <= after + pause);
+}
+
 #[test]
 fn reset_interval_ticks_one_period_later() {
     run_each(|| async {
         let mut interval = interval(millis(10));
         interval.tick().await;
         sleep(millis(8)).await;
-        let before = Instant::now();
-        interval.reset();
-        let after = Instant::now();
-        let tick = interval.tick().await;
-        assert!(before + millis(10) <= tick && tick <= after + millis(10));
+        ticks_after(&mut interval, millis(10), Interval::reset).await;
+
+        // Also before its first tick, which is earlier then.
+        let mut later = interval_at(Instant::now() + HOUR, millis(5));
+        assert!(later.tick().now_or_never().is_none());
+        ticks_after(&mut later, millis(5), Interval::reset).await;
     });
 }
 
@@ -188,19 +193,6 @@ fn who_waits_for_a_tick_is_woken_by_the_one_after_a_reset() {
             assert!(tick <= before + millis(5) && Instant::now() >= tick);
             interval.reset();
         }
-    });
-}
-
-#[test]
-fn reset_before_the_first_tick_makes_it_earlier() {
-    run_each(|| async {
-        let start = Instant::now();
-        let mut interval = interval_at(start + HOUR, millis(5));
-        assert!(interval.tick().now_or_never().is_none());
-        interval.reset();
-        let after = Instant::now();
-        let tick = interval.tick().await;
-        assert!(start + millis(5) <= tick && tick <= after + millis(5));
     });
 }
 
@@ -239,9 +231,7 @@ fn tick_that_is_given_up_is_not_lost() {
 #[test]
 fn periods_beyond_the_clock_tick_once() {
     run_each(|| async {
-        for behavior in
-            [MissedTickBehavior::Burst, MissedTickBehavior::Delay, MissedTickBehavior::Skip]
-        {
+        for behavior in BEHAVIORS {
             for late in [Duration::ZERO, millis(10)] {
                 let mut interval = interval(Duration::MAX);
                 interval.set_missed_tick_behavior(behavior);
@@ -277,16 +267,8 @@ fn reset_to_a_time_makes_the_next_tick_due_then() {
         interval.reset_at(due);
         assert_eq!(interval.tick().await, due);
 
-        let before = Instant::now();
-        interval.reset_after(millis(3));
-        let after = Instant::now();
-        let tick = interval.tick().await;
-        assert!(before + millis(3) <= tick && tick <= after + millis(3));
-
-        let before = Instant::now();
-        interval.reset_immediately();
-        let tick = interval.tick().await;
-        assert!(before <= tick && tick <= Instant::now());
+        ticks_after(&mut interval, millis(3), |it| it.reset_after(millis(3))).await;
+        ticks_after(&mut interval, Duration::ZERO, Interval::reset_immediately).await;
 
         // The one after it is a period away again.
         assert!(interval.tick().now_or_never().is_none());

@@ -1,6 +1,7 @@
 //! In-memory pipes, and copying in one direction and in both.
 
-use crate::common::{Woken, poll_once, soon, tcp_pair, until};
+use crate::common::{at_once, kind, soon, tcp_pair, until, waiting, waits};
+use crate::script::{Bytes, Fails, Script, WaitsForEver};
 use arc::task::consume_budget;
 use arc_util::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, Cursor, copy,
@@ -49,113 +50,81 @@ async fn what_goes_into_a_duplex_comes_out_whole_both_ways() {
 #[test]
 fn a_full_duplex_waits_for_the_reader_and_an_empty_one_for_the_writer() {
     let (mut left, mut right) = duplex(4);
-    let (reads, reader) = Woken::new();
-    let (writes, writer) = Woken::new();
     let mut buffer = [0; 8];
-    let mut read = Box::pin(right.read(&mut buffer));
-    assert!(poll_once(read.as_mut(), &reader).is_pending());
-    let mut write = Box::pin(left.write(b"hello"));
-    let Poll::Ready(Ok(4)) = poll_once(write.as_mut(), &writer) else {
-        panic!("it takes what there is room for");
-    };
-    drop(write);
-    assert_eq!(reads.count(), 1);
+    let read = waiting(right.read(&mut buffer));
+    assert_eq!(at_once(left.write(b"hello")).unwrap(), 4, "it takes what there is room for");
+    assert_eq!(read.wakes(), 1);
     drop(read);
-    let mut write = Box::pin(left.write(b"o"));
-    assert!(poll_once(write.as_mut(), &writer).is_pending());
-    let Poll::Ready(Ok(4)) = poll_once(pin!(right.read(&mut buffer)), &reader) else {
-        panic!("it has what was written");
-    };
-    assert_eq!(writes.count(), 1);
-    assert!(matches!(poll_once(write.as_mut(), &writer), Poll::Ready(Ok(1))));
-    assert_eq!((reads.count(), writes.count()), (1, 1));
+    let mut write = waiting(left.write(b"o"));
+    assert_eq!(at_once(right.read(&mut buffer)).unwrap(), 4, "it has what was written");
+    assert_eq!(write.wakes(), 1);
+    assert_eq!(write.ready().unwrap(), 1);
 }
 
 #[test]
 fn the_ends_of_a_duplex_tell_that_the_other_is_gone() {
     let (mut left, mut right) = duplex(4);
-    let (reads, reader) = Woken::new();
-    let (writes, writer) = Woken::new();
     let mut buffer = [0; 8];
     // One end is closed: the opposite direction goes on.
-    let mut read = Box::pin(right.read(&mut buffer));
-    assert!(poll_once(read.as_mut(), &reader).is_pending());
-    let closed = poll_once(pin!(left.close()), &writer);
-    assert!(closed.is_ready());
-    assert_eq!(reads.count(), 1);
-    let end = poll_once(read.as_mut(), &reader);
-    assert!(matches!(end, Poll::Ready(Ok(0))), "{end:?}");
+    let mut read = waiting(right.read(&mut buffer));
+    at_once(left.close()).unwrap();
+    assert_eq!(read.wakes(), 1);
+    assert_eq!(read.ready().unwrap(), 0);
     drop(read);
-    let Poll::Ready(Err(error)) = poll_once(pin!(left.write(b"x")), &writer) else {
-        panic!("it was closed");
-    };
-    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-    assert!(poll_once(pin!(right.write_all(b"full")), &writer).is_ready());
+    assert_eq!(kind(at_once(left.write(b"x"))), ErrorKind::BrokenPipe);
+    at_once(right.write_all(b"full")).unwrap();
     // One end is dropped: a writer that waits for room is woken.
-    let mut write = Box::pin(right.write(b"!"));
-    assert!(poll_once(write.as_mut(), &writer).is_pending());
+    let mut write = waiting(right.write(b"!"));
     drop(left);
-    assert_eq!(writes.count(), 1);
-    let Poll::Ready(Err(error)) = poll_once(write.as_mut(), &writer) else {
-        panic!("nobody reads it");
-    };
-    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    assert_eq!(write.wakes(), 1);
+    assert_eq!(write.ready().unwrap_err().kind(), ErrorKind::BrokenPipe, "nobody reads it");
 }
 
 #[test]
 fn a_dropped_duplex_leaves_what_it_has_written() {
     let (mut left, mut right) = duplex(8);
-    let waker = Waker::noop();
-    assert!(poll_once(pin!(left.write_all(b"will")), waker).is_ready());
+    at_once(left.write_all(b"will")).unwrap();
     assert!(format!("{left:?}").contains("4 written, of 8"));
     drop(left);
     let mut text = String::new();
-    assert!(poll_once(pin!(right.read_to_string(&mut text)), waker).is_ready());
+    at_once(right.read_to_string(&mut text)).unwrap();
     assert_eq!(text, "will");
 }
 
 #[test]
 fn a_duplex_reads_and_writes_around_the_edge_of_its_buffer() {
     let (mut left, mut right) = duplex(5);
-    let waker = Waker::noop();
     let mut buffer = [0; 5];
     // One byte always stays in the pipe, so that the ring buffer never starts again at its front.
     let sent = random(79, 1);
-    assert!(poll_once(pin!(left.write_all(&sent[..1])), waker).is_ready());
+    at_once(left.write_all(&sent[..1])).unwrap();
     for at in (0..78).step_by(3) {
-        let write = left.write_all(&sent[at + 1..at + 4]);
-        assert!(poll_once(pin!(write), waker).is_ready());
-        let read = poll_once(pin!(right.read(&mut buffer[..3])), waker);
-        assert!(matches!(read, Poll::Ready(Ok(3))), "at once, not in two");
+        at_once(left.write_all(&sent[at + 1..at + 4])).unwrap();
+        assert_eq!(at_once(right.read(&mut buffer[..3])).unwrap(), 3, "at once, not in two");
         assert_eq!(buffer[..3], sent[at..at + 3]);
     }
-    assert!(poll_once(pin!(right.read_exact(&mut buffer[..1])), waker).is_ready());
+    at_once(right.read_exact(&mut buffer[..1])).unwrap();
     let parts = [IoSlice::new(b""), IoSlice::new(b"abc")];
-    let wrote = poll_once(pin!(left.write_vectored(&parts)), waker);
-    assert!(matches!(wrote, Poll::Ready(Ok(3))));
+    assert_eq!(at_once(left.write_vectored(&parts)).unwrap(), 3);
     let mut parts = [IoSliceMut::new(&mut buffer)];
     let read = futures_util::AsyncReadExt::read_vectored(&mut right, &mut parts);
-    let read = poll_once(pin!(read), waker);
-    assert!(matches!(read, Poll::Ready(Ok(3))));
+    assert_eq!(at_once(read).unwrap(), 3);
 }
 
 #[test]
 fn a_duplex_takes_from_several_buffers_at_once() {
     let (mut left, mut right) = duplex(8);
-    let (woken, counts) = Woken::new();
     let mut text = String::new();
-    let mut read = pin!(right.read_to_string(&mut text));
-    assert!(poll_once(read.as_mut(), &counts).is_pending());
-    let waker = Waker::noop();
+    let mut read = waiting(right.read_to_string(&mut text));
     let parts = [b"one" as &[u8], b"", b"two", b"three"].map(IoSlice::new);
-    let wrote = poll_once(pin!(left.write_vectored(&parts)), waker);
-    assert!(matches!(wrote, Poll::Ready(Ok(8))), "there is room for no more: {wrote:?}");
-    assert_eq!(woken.count(), 1);
-    assert!(poll_once(pin!(left.write_vectored(&parts)), waker).is_pending());
-    let nothing = poll_once(pin!(left.write_vectored(&[IoSlice::new(b"")])), waker);
-    assert!(matches!(nothing, Poll::Ready(Ok(0))), "nothing needs no room: {nothing:?}");
+    assert_eq!(at_once(left.write_vectored(&parts)).unwrap(), 8, "there is room for no more");
+    assert_eq!(read.wakes(), 1);
+    assert!(waits(left.write_vectored(&parts)));
+    let nothing = at_once(left.write_vectored(&[IoSlice::new(b"")]));
+    assert_eq!(nothing.unwrap(), 0, "nothing needs no room");
     drop(left);
-    assert!(poll_once(read, waker).is_ready());
+    read.ready().unwrap();
+    drop(read);
     assert_eq!(text, "onetwoth");
 }
 
@@ -185,66 +154,12 @@ async fn a_proxy_copies_both_ways_until_both_have_ended() {
     assert_eq!(soon(proxy).await.unwrap().unwrap(), (3_000_000, 3_000_012));
 }
 
-/// Returns some bytes and is pending after that. Accepts bytes, and counts the flushes.
-struct Peer {
-    gives: Vec<u8>,
-    taken: Vec<u8>,
-    flushes: usize,
-    error: Option<ErrorKind>,
-}
-
-impl Peer {
-    fn new(gives: &[u8]) -> Self {
-        Self { gives: gives.to_vec(), taken: vec![], flushes: 0, error: None }
-    }
-}
-
-impl AsyncRead for Peer {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        if let Some(kind) = self.error {
-            return Poll::Ready(Err(kind.into()));
-        }
-        if self.gives.is_empty() {
-            return Poll::Pending;
-        }
-        let length = buffer.len().min(self.gives.len());
-        buffer[..length].copy_from_slice(&self.gives[..length]);
-        self.gives.drain(..length);
-        Poll::Ready(Ok(length))
-    }
-}
-
-impl AsyncWrite for Peer {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        self.taken.extend(bytes);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        self.flushes += 1;
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 #[test]
 fn what_was_copied_is_flushed_when_nothing_more_comes() {
-    let (mut left, mut right) = (Peer::new(b"forth"), Peer::new(b""));
-    let mut copying = Box::pin(copy_bidirectional_with_sizes(&mut left, &mut right, 2, 2));
-    for _ in 0..3 {
-        assert!(poll_once(copying.as_mut(), Waker::noop()).is_pending());
-    }
+    let mut left = Script::new([Bytes(b"forth"), WaitsForEver]);
+    let mut right = Script::new([WaitsForEver]);
+    let mut copying = waiting(copy_bidirectional_with_sizes(&mut left, &mut right, 2, 2));
+    assert!(copying.waits() && copying.waits());
     drop(copying);
     assert_eq!((&right.taken[..], right.flushes), (&b"forth"[..], 1));
     assert_eq!((left.taken.len(), left.flushes), (0, 0));
@@ -311,74 +226,21 @@ async fn copying_flushes_while_its_reader_waits() {
     assert_eq!(soon(copy_buf(&mut reader, &mut writer)).await.unwrap(), 1000);
 }
 
-/// A stream that says "interrupted" before each byte that it gives or takes.
-struct Interrupts {
-    peer: Peer,
-    is_next: bool,
-}
-
-impl Interrupts {
-    fn new(gives: &[u8]) -> Self {
-        Self { peer: Peer::new(gives), is_next: true }
-    }
-
-    fn interrupts(&mut self) -> bool {
-        self.is_next = !self.is_next;
-        !self.is_next
-    }
-}
-
-impl AsyncRead for Interrupts {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        if self.interrupts() {
-            return Poll::Ready(Err(ErrorKind::Interrupted.into()));
-        }
-        if self.peer.gives.is_empty() {
-            return Poll::Ready(Ok(0));
-        }
-        Pin::new(&mut self.peer).poll_read(context, &mut buffer[..1])
-    }
-}
-
-impl AsyncWrite for Interrupts {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        if self.interrupts() {
-            return Poll::Ready(Err(ErrorKind::Interrupted.into()));
-        }
-        Pin::new(&mut self.peer).poll_write(context, &bytes[..1])
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.peer).poll_flush(context)
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(&mut self.peer).poll_close(context)
-    }
-}
-
 #[arc::test]
 async fn copying_tries_again_after_an_interruption() {
-    let (mut reader, mut writer) = (Interrupts::new(b"hello"), Interrupts::new(b""));
+    let gives = |bytes| Script::new([Bytes(bytes)]).each(1).interrupted().flushed_at_once();
+    let (mut reader, mut writer) = (gives(b"hello"), gives(b""));
     assert_eq!(soon(copy(&mut reader, &mut writer)).await.unwrap(), 5);
-    assert_eq!((&writer.peer.taken[..], writer.peer.flushes), (&b"hello"[..], 1));
+    assert_eq!((&writer.taken[..], writer.flushes), (&b"hello"[..], 1));
 
-    let mut reader = BufReader::with_capacity(2, Interrupts::new(b"hello"));
+    let mut reader = BufReader::with_capacity(2, gives(b"hello"));
     assert_eq!(soon(copy_buf(&mut reader, &mut writer)).await.unwrap(), 5);
-    assert_eq!(writer.peer.taken, b"hellohello");
+    assert_eq!(writer.taken, b"hellohello");
 
-    let (mut left, mut right) = (Interrupts::new(b"forth"), Interrupts::new(b"back"));
+    let (mut left, mut right) = (gives(b"forth"), gives(b"back"));
     let copied = soon(copy_bidirectional(&mut left, &mut right)).await.unwrap();
     assert_eq!(copied, (5, 4));
-    assert_eq!((&left.peer.taken[..], &right.peer.taken[..]), (&b"back"[..], &b"forth"[..]));
+    assert_eq!((&left.taken[..], &right.taken[..]), (&b"back!"[..], &b"forth!"[..]));
 }
 
 /// A writer that takes nothing more is an error, and no endless loop.
@@ -388,19 +250,15 @@ async fn copying_into_what_is_full_is_an_error() {
     let mut writer = Cursor::new(&mut room[..]);
     let error = soon(copy(&mut &b"hello"[..], &mut writer)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WriteZero);
-    let error = soon(copy_buf(&mut &b"hello"[..], &mut writer)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WriteZero);
+    assert_eq!(kind(soon(copy_buf(&mut &b"hello"[..], &mut writer)).await), ErrorKind::WriteZero);
     assert_eq!(&room, b"hel");
 }
 
 #[test]
 fn an_error_ends_the_copying() {
-    let (mut left, mut right) = (Peer::new(b"forth"), Peer::new(b""));
-    right.error = Some(ErrorKind::ConnectionReset);
-    let copied = poll_once(pin!(copy_bidirectional(&mut left, &mut right)), Waker::noop());
-    let Poll::Ready(Err(error)) = copied else {
-        panic!("{copied:?}");
-    };
+    let mut left = Script::new([Bytes(b"forth"), WaitsForEver]);
+    let mut right = Script::new([Fails(ErrorKind::ConnectionReset)]);
+    let error = at_once(copy_bidirectional(&mut left, &mut right)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     assert_eq!(right.taken, b"forth");
 }
@@ -498,29 +356,14 @@ async fn copying_reads_on_while_the_writer_waits() {
 /// What came before an error of the reader arrives, also if it was read while the writer waited.
 #[arc::test]
 async fn copying_writes_what_it_has_read_before_it_tells_of_an_error() {
-    /// Gives its parts, one by one, and then an error.
-    struct Fails(VecDeque<&'static [u8]>);
-    impl AsyncRead for Fails {
-        fn poll_read(
-            mut self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-            buffer: &mut [u8],
-        ) -> Poll<Result<usize>> {
-            let Some(part) = self.0.pop_front() else {
-                return Poll::Ready(Err(ErrorKind::ConnectionReset.into()));
-            };
-            buffer[..part.len()].copy_from_slice(part);
-            Poll::Ready(Ok(part.len()))
-        }
-    }
-
     let (mut near, mut far) = duplex(4);
     let copying = arc::spawn(async move {
-        copy(&mut Fails([&b"some"[..], b"thing ", b"more"].into()), &mut near).await
+        let fails = Fails(ErrorKind::ConnectionReset);
+        let parts = [Bytes(b"some"), Bytes(b"thing "), Bytes(b"more"), fails];
+        copy(&mut Script::new(parts), &mut near).await
     });
     let mut received = Vec::new();
     soon(far.read_to_end(&mut received)).await.unwrap();
     assert_eq!(received, b"something more");
-    let error = soon(copying).await.unwrap().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    assert_eq!(kind(soon(copying).await.unwrap()), ErrorKind::ConnectionReset);
 }

@@ -1,126 +1,23 @@
 //! tokio's methods of readers and writers: interruptions, errors, what a dropped future leaves.
 
-use crate::common::{poll_once, soon, tcp_pair};
+use crate::common::{all_text, kind, soon, tcp_pair, waits};
+use crate::script::{Bytes, Fails, Script, Waits};
 use arc_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite,
     AsyncWriteExt, BufReader, BufWriter, Cursor, SeekFrom, copy, copy_buf, duplex, split,
 };
 use futures_util::{StreamExt, TryStreamExt};
-use std::collections::VecDeque;
-use std::future::Future;
 use std::io::{Error, ErrorKind, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
-
-/// What a read of a [`Script`] finds, one after the other, and then the end of the input.
-enum Line {
-    Bytes(&'static [u8]),
-    Fails(ErrorKind),
-    Waits,
-}
-
-use Line::{Bytes, Fails, Waits};
-
-/// Reads what is in the script. Is interrupted at every other attempt, if it is to be.
-struct Script {
-    lines: VecDeque<Line>,
-    is_interrupted: Option<bool>,
-}
-
-impl Script {
-    fn new(lines: impl IntoIterator<Item = Line>) -> Self {
-        Self { lines: lines.into_iter().collect(), is_interrupted: None }
-    }
-
-    fn interrupted(lines: impl IntoIterator<Item = Line>) -> Self {
-        Self { is_interrupted: Some(false), ..Self::new(lines) }
-    }
-}
-
-/// Whether this attempt is to be interrupted.
-fn is_interrupted(state: &mut Option<bool>) -> bool {
-    if let Some(last) = state {
-        *last = !*last;
-    }
-    *state == Some(true)
-}
-
-impl AsyncRead for Script {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        if is_interrupted(&mut self.is_interrupted) {
-            return Poll::Ready(Err(ErrorKind::Interrupted.into()));
-        }
-        match self.lines.pop_front() {
-            None => Poll::Ready(Ok(0)),
-            Some(Waits) => Poll::Pending,
-            Some(Fails(kind)) => Poll::Ready(Err(kind.into())),
-            Some(Bytes(bytes)) => {
-                let count = bytes.len().min(buffer.len());
-                buffer[..count].copy_from_slice(&bytes[..count]);
-                if count < bytes.len() {
-                    self.lines.push_front(Bytes(&bytes[count..]));
-                }
-                Poll::Ready(Ok(count))
-            }
-        }
-    }
-}
-
-/// Takes at most two bytes at once. Is interrupted at every other attempt.
-struct Interrupted {
-    taken: Vec<u8>,
-    state: Option<bool>,
-}
-
-impl Interrupted {
-    fn new() -> Self {
-        Self { taken: Vec::new(), state: Some(false) }
-    }
-
-    fn attempt<T>(&mut self, act: impl FnOnce(&mut Vec<u8>) -> T) -> Poll<Result<T>> {
-        match is_interrupted(&mut self.state) {
-            true => Poll::Ready(Err(ErrorKind::Interrupted.into())),
-            false => Poll::Ready(Ok(act(&mut self.taken))),
-        }
-    }
-}
-
-impl AsyncWrite for Interrupted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        let bytes = &bytes[..bytes.len().min(2)];
-        self.attempt(|taken| {
-            taken.extend_from_slice(bytes);
-            bytes.len()
-        })
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        self.attempt(|_| ())
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        self.attempt(|taken| taken.push(b'!'))
-    }
-}
+use std::pin::pin;
 
 fn interrupted() -> Script {
-    Script::interrupted([Bytes(b"on"), Bytes(b"e,two\nth"), Bytes(b"ree")])
+    Script::new([Bytes(b"on"), Bytes(b"e,two\nth"), Bytes(b"ree")]).interrupted()
 }
 
-fn kind<T>(result: Result<T>) -> ErrorKind {
-    match result {
-        Ok(_) => panic!("it must fail"),
-        Err(error) => error.kind(),
-    }
+/// Takes at most two bytes at once.
+fn interrupted_writer() -> Script {
+    Script::new([]).each(2).interrupted()
 }
 
 #[arc::test]
@@ -158,14 +55,14 @@ async fn a_single_read_or_write_tells_that_it_was_interrupted() {
     let mut reader = interrupted();
     assert_eq!(kind(reader.read(&mut [0; 8]).await), ErrorKind::Interrupted);
     assert_eq!(reader.read(&mut [0; 8]).await.unwrap(), 2);
-    let mut writer = Interrupted::new();
+    let mut writer = interrupted_writer();
     assert_eq!(kind(writer.write(b"one").await), ErrorKind::Interrupted);
     assert_eq!(writer.write(b"one").await.unwrap(), 2);
 }
 
 #[arc::test]
 async fn an_interrupted_writer_is_written_to_again() {
-    let mut writer = Interrupted::new();
+    let mut writer = interrupted_writer();
     writer.write_all(b"hello").await.unwrap();
     writer.write_u16(258).await.unwrap();
     writer.write_i8(-1).await.unwrap();
@@ -173,17 +70,17 @@ async fn an_interrupted_writer_is_written_to_again() {
     writer.shutdown().await.unwrap();
     assert_eq!(writer.taken, b"hello\x01\x02\xff!");
 
-    let mut buffered = BufWriter::with_capacity(4, Interrupted::new());
+    let mut buffered = BufWriter::with_capacity(4, interrupted_writer());
     buffered.write_all(b"one").await.unwrap();
     buffered.write_all(b"two, and more").await.unwrap();
     buffered.write_all(b"end").await.unwrap();
     buffered.flush().await.unwrap();
     assert_eq!(buffered.into_inner().taken, b"onetwo, and moreend");
 
-    let mut buffered = BufWriter::new(Interrupted::new());
+    let mut buffered = BufWriter::new(interrupted_writer());
     assert_eq!(copy(&mut interrupted(), &mut buffered).await.unwrap(), 13);
     assert_eq!(buffered.into_inner().taken, b"one,two\nthree");
-    let mut writer = Interrupted::new();
+    let mut writer = interrupted_writer();
     assert_eq!(copy_buf(&mut BufReader::new(interrupted()), &mut writer).await.unwrap(), 13);
     assert_eq!(writer.taken, b"one,two\nthree");
 }
@@ -191,7 +88,7 @@ async fn an_interrupted_writer_is_written_to_again() {
 #[cfg(feature = "bytes")]
 #[arc::test]
 async fn an_interrupted_writer_is_written_to_again_from_a_buffer() {
-    let mut writer = Interrupted::new();
+    let mut writer = interrupted_writer();
     let mut buffer = &b"hello"[..];
     assert_eq!(kind(writer.write_buf(&mut buffer).await), ErrorKind::Interrupted);
     writer.write_all_buf(&mut buffer).await.unwrap();
@@ -267,30 +164,27 @@ async fn a_text_that_is_not_utf8_changes_nothing() {
 
 #[arc::test]
 async fn a_dropped_future_leaves_what_it_promises() {
-    fn waits(future: impl Future) {
-        assert!(poll_once(pin!(future), Waker::noop()).is_pending());
-    }
     let script = || Script::new([Bytes(b"ab"), Waits, Bytes(b"c\n")]);
 
     let mut all = b"> ".to_vec();
     let mut reader = script();
-    waits(reader.read_to_end(&mut all));
+    assert!(waits(reader.read_to_end(&mut all)));
     assert_eq!(all, b"> ab");
     reader.read_to_end(&mut all).await.unwrap();
     assert_eq!(all, b"> abc\n");
 
     let mut reader = BufReader::new(script());
-    waits(reader.read_until(b'\n', &mut all));
+    assert!(waits(reader.read_until(b'\n', &mut all)));
     reader.read_until(b'\n', &mut all).await.unwrap();
     assert_eq!(all, b"> abc\nabc\n");
 
     let mut text = String::from("> ");
-    waits(script().read_to_string(&mut text));
-    waits(BufReader::new(script()).read_line(&mut text));
+    assert!(waits(script().read_to_string(&mut text)));
+    assert!(waits(BufReader::new(script()).read_line(&mut text)));
     assert_eq!(text, "> ");
 
     let mut lines = BufReader::new(script()).lines();
-    waits(lines.next_line());
+    assert!(waits(lines.next_line()));
     assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("abc"));
 }
 
@@ -399,9 +293,7 @@ async fn the_halves_of_a_stream_come_together_again() {
     let mut near = read.unsplit(write);
     near.write_all(b"!").await.unwrap();
     near.shutdown().await.unwrap();
-    let mut text = String::new();
-    soon(far.read_to_string(&mut text)).await.unwrap();
-    assert_eq!(text, "ping!");
+    assert_eq!(all_text(&mut far).await, "ping!");
 
     let (one, other) = (split(duplex(1).0), split(duplex(1).0));
     assert!(!one.0.is_pair_of(&other.1) && !one.1.is_pair_of(&other.0));
@@ -424,9 +316,7 @@ async fn a_socket_is_split_for_one_task_or_for_two() {
     far.write_u8(b'!').await.unwrap();
     assert_eq!(soon(read.read_u8()).await.unwrap(), b'!');
     drop(write);
-    let mut rest = String::new();
-    soon(far.read_to_string(&mut rest)).await.unwrap();
-    assert_eq!(rest, ".");
+    assert_eq!(all_text(&mut far).await, ".");
 
     // A function that has borrowed the stream can split it, too.
     async fn echo(stream: &mut arc::net::TcpStream) -> Result<u8> {
@@ -449,9 +339,7 @@ async fn a_stream_of_lines_gives_its_reader_back() {
     assert_eq!(lines.next().await.unwrap().unwrap(), "one");
     assert_eq!(lines.get_ref().buffer(), b"two\nthree");
     lines.get_mut().consume(4);
-    let mut rest = String::new();
-    lines.into_inner().read_to_string(&mut rest).await.unwrap();
-    assert_eq!(rest, "three");
+    assert_eq!(all_text(lines.into_inner()).await, "three");
     let failed = Script::new([Fails(ErrorKind::Other)]);
     let first = BufReader::new(failed).lines().next().await;
     assert_eq!(kind(first.unwrap_or_else(|| Err(Error::other("none")))), ErrorKind::Other);

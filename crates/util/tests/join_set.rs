@@ -1,12 +1,11 @@
 //! Tasks of a set are joined in the order in which they end, in whatever way they end.
 
-use crate::common::{CountDrop, Woken, poll_once, soon, until};
+use crate::common::{CountDrop, Woken, soon, until, waiting};
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;
 use arc_util::task::{JoinSet, LocalSet};
 use std::collections::HashSet;
 use std::future::{pending, poll_fn};
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -77,15 +76,15 @@ async fn try_join_next_does_not_wait() {
     sender.send(()).unwrap();
     until(|| abort.is_finished()).await;
     // Another worker ended the task, and tells the set a moment later.
-    let joined = async {
-        loop {
-            match set.try_join_next() {
-                Some(joined) => return joined,
-                None => arc::task::yield_now().await,
-            }
+    let mut joined = None;
+    let joins = async {
+        while joined.is_none() {
+            arc::task::yield_now().await;
+            joined = set.try_join_next();
         }
     };
-    assert!(soon(joined).await.is_ok());
+    soon(joins).await;
+    assert!(joined.unwrap().is_ok());
     assert!(set.is_empty() && abort.is_finished());
 }
 
@@ -184,11 +183,9 @@ async fn who_waits_is_woken() {
     let mut set = JoinSet::new();
     let (sender, receiver) = oneshot::channel::<()>();
     set.spawn(async { receiver.await.unwrap() });
-    let (woken, waker) = Woken::new();
-    let mut joined = pin!(set.join_next());
-    assert!(poll_once(joined.as_mut(), &waker).is_pending());
+    let joined = waiting(set.join_next());
     drop(sender);
-    until(|| woken.count() > 0).await;
+    until(|| joined.wakes() > 0).await;
     assert!(soon(joined).await.unwrap().unwrap_err().is_panic());
 }
 

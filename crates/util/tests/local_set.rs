@@ -1,6 +1,6 @@
 //! Tasks that are not `Send` run on the thread that polls their set, and end with it.
 
-use crate::common::{Woken, poll_once, soon};
+use crate::common::{Woken, poll_once, soon, waiting};
 use arc::runtime::Runtime;
 use arc_util::sync::oneshot;
 use arc_util::task::{Id, LocalSet, spawn_local, try_id};
@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use std::future::pending;
 use std::panic::catch_unwind;
 use std::rc::Rc;
-use std::task::Poll;
 use std::thread;
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -299,23 +298,21 @@ fn all_who_poll_a_set_are_woken_by_its_tasks() {
     let set = LocalSet::new();
     let (sender, receiver) = oneshot::channel();
     let task = set.spawn_local(receiver);
-    let (woken, waker) = Woken::new();
-    let mut first = Box::pin(set.run_until(task));
+    let mut first = waiting(set.run_until(task));
     // Poll twice: in the first poll the set's `FuturesUnordered` yields, with a wake of its own.
-    assert!(poll_once(first.as_mut(), &waker).is_pending());
-    assert!(poll_once(first.as_mut(), &waker).is_pending());
+    assert!(first.waits());
     let (others, other) = Woken::new();
     let mut second = Box::pin(set.run_until(pending::<()>()));
     assert!(poll_once(second.as_mut(), &other).is_pending());
-    let before = woken.count();
+    let before = first.wakes();
     drop(second);
     sender.send(7).unwrap();
-    assert!(woken.count() > before);
+    assert!(first.wakes() > before);
     let other_before = others.count();
     // `run_until` polls its future before the tasks: this poll ends the task, and the next one is
     // ready.
-    assert!(poll_once(first.as_mut(), &waker).is_pending());
-    let Poll::Ready(Ok(Ok(7))) = poll_once(first.as_mut(), &waker) else { panic!("not yet") };
+    assert!(first.waits());
+    assert_eq!(first.ready().unwrap(), Ok(7));
     assert_eq!(others.count(), other_before, "it is gone");
 }
 

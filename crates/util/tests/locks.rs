@@ -64,6 +64,7 @@ async fn a_loop_over_a_lock_alone_does_not_yield() {
 #[cfg(not(feature = "trace"))]
 #[arc::test]
 async fn locks_are_constants_and_dynamic_and_have_guards_that_own_them() {
+    use arc_util::sync::OwnedMutexGuard;
     use std::fmt::Display;
 
     static COUNT: Mutex<u32> = Mutex::const_new(1);

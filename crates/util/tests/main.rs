@@ -33,6 +33,7 @@ mod oneshot;
 mod process;
 mod runtime;
 mod scope;
+mod script;
 mod select;
 mod semaphore;
 mod sockets;

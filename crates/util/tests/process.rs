@@ -4,7 +4,7 @@
 
 #[cfg(target_os = "linux")]
 use crate::common;
-use crate::common::{Woken, poll_once, soon, until};
+use crate::common::{Woken, kind, poll_once, soon, until, waiting, waits};
 use arc::runtime::{Builder, Runtime};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::{Pin, pin};
 use std::process::Stdio;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 const SIGKILL: Option<i32> = Some(9);
 
@@ -40,6 +40,12 @@ fn waits_for_input() -> Command {
     let mut command = sh("read line; exit 3");
     command.stdin(Stdio::piped());
     command
+}
+
+/// Runs a line of shell whose three streams are pipes.
+fn with_pipes(line: &str) -> Child {
+    let mut command = sh(line);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Whether there is no such process. An ended one that nobody has asked for its status is there.
@@ -73,16 +79,14 @@ async fn who_tries_to_wait_is_told_whether_it_runs() {
     assert_eq!(child.id(), Some(id));
     assert!(child.stdin.is_some(), "that closes nothing");
     drop(child.stdin.take());
-    let status = soon(async {
-        loop {
-            match child.try_wait().unwrap() {
-                Some(status) => break status,
-                None => arc::task::yield_now().await,
-            }
+    let ended = async {
+        while child.try_wait().unwrap().is_none() {
+            arc::task::yield_now().await;
         }
-    });
-    assert_eq!(status.await.code(), Some(3));
+    };
+    soon(ended).await;
     assert_eq!(child.id(), None);
+    assert_eq!(child.try_wait().unwrap().unwrap().code(), Some(3));
     assert_eq!(soon(child.wait()).await.unwrap().code(), Some(3));
 }
 
@@ -103,8 +107,7 @@ async fn a_wait_that_is_dropped_loses_nothing() {
     let input = child.stdin.take();
     let (woken, waker) = Woken::new();
     for _ in 0..3 {
-        let mut waiting = Box::pin(child.wait());
-        assert!(poll_once(waiting.as_mut(), &waker).is_pending());
+        assert!(poll_once(pin!(child.wait()), &waker).is_pending());
     }
     assert_eq!(woken.count(), 0);
     drop(input);
@@ -132,8 +135,7 @@ async fn a_process_is_killed() {
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn large_streams_go_both_ways_at_once() {
-    let mut command = Command::new("cat");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = with_pipes("cat");
     let sent: Vec<u8> = (0..1 << 20).map(|at: u32| (at % 251) as u8).collect();
     let mut input = child.stdin.take().unwrap();
     let bytes = sent.clone();
@@ -212,8 +214,7 @@ async fn who_is_dropped_goes_on_and_leaves_no_zombie() {
         ids.push(number(&child));
         if round % 2 == 0 {
             // Somebody has waited for it before.
-            let waited = poll_once(pin!(child.wait()), Waker::noop());
-            assert!(waited.is_pending());
+            assert!(waits(child.wait()));
         }
         drop(child);
     }
@@ -287,8 +288,7 @@ fn a_process_is_waited_for_in_another_runtime() {
         let first = Builder::new_current_thread().build().unwrap();
         let mut child = first.block_on(async {
             let mut child = waits_for_input().spawn().unwrap();
-            let waited = poll_once(pin!(child.wait()), Waker::noop());
-            assert!(waited.is_ready() || child.stdin.is_none());
+            assert!(!waits(child.wait()) || child.stdin.is_none());
             child
         });
         // A runtime that is not running, and one that has ended.
@@ -311,8 +311,7 @@ fn outside_a_runtime_nothing_is_started() {
 async fn what_cannot_be_started_is_an_error() {
     let error = Command::new("/no such program").spawn().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    let error = soon(Command::new("/no such program").output()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(kind(soon(Command::new("/no such program").output()).await), ErrorKind::NotFound);
 }
 
 /// Reads the first part while the process waits for a line, and the second one after it.
@@ -320,8 +319,7 @@ async fn read_in_two_parts(reader: &mut (impl AsyncReadExt + Unpin), input: &mut
     let mut part = [0; 4];
     soon(reader.read_exact(&mut part)).await.unwrap();
     assert_eq!(&part, b"one\n");
-    let nothing_yet = poll_once(pin!(reader.read(&mut part)), Waker::noop());
-    assert!(nothing_yet.is_pending());
+    assert!(waits(reader.read(&mut part)));
     input.write_all(b"go on\n").await.unwrap();
     soon(reader.read_exact(&mut part)).await.unwrap();
     assert_eq!(&part, b"two\n");
@@ -332,14 +330,12 @@ async fn read_in_two_parts(reader: &mut (impl AsyncReadExt + Unpin), input: &mut
 
 #[arc::test]
 async fn what_is_written_before_the_end_is_heard_of() {
-    let mut command = sh("echo one; read line; echo two; read line");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = with_pipes("echo one; read line; echo two; read line");
     let mut input = child.stdin.take().unwrap();
     read_in_two_parts(child.stdout.as_mut().unwrap(), &mut input).await;
     assert!(soon(child.wait()).await.unwrap().success());
 
-    let mut command = sh("echo one >&2; read line; echo two >&2; read line");
-    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = with_pipes("echo one >&2; read line; echo two >&2; read line");
     let mut input = child.stdin.take().unwrap();
     read_in_two_parts(child.stderr.as_mut().unwrap(), &mut input).await;
     assert!(soon(child.wait()).await.unwrap().success());
@@ -389,8 +385,7 @@ async fn who_writes_hears_of_the_end() {
     fill(&mut input).await;
     let writer = arc::spawn(async move { input.write_all(&[0; 8192]).await });
     soon(child.kill()).await.unwrap();
-    let error = soon(writer).await.unwrap().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    assert_eq!(kind(soon(writer).await.unwrap()), ErrorKind::BrokenPipe);
 }
 
 #[arc::test]
@@ -402,8 +397,7 @@ async fn one_process_reads_what_another_writes() {
     assert!(soon(first.wait()).await.unwrap().success());
 
     // A descriptor that is given away blocks, as its next user expects.
-    let mut command = sh("read line; echo $line");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = with_pipes("read line; echo $line");
     let output = child.stdout.take().unwrap().into_owned_fd().unwrap();
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
@@ -467,8 +461,7 @@ fn children() -> Vec<u32> {
 fn without_descriptors_there_are_errors_and_nothing_is_left() {
     let name = "process::without_descriptors_there_are_errors_and_nothing_is_left";
     if let Some(child) = common::child(name, "ulimit -n 40") {
-        common::ended(child);
-        return;
+        return drop(common::ended(child));
     }
     Runtime::new().unwrap().block_on(async {
         let mut taken = Vec::new();
@@ -527,8 +520,7 @@ fn no_thread_is_needed() {
 fn where_sigchld_is_ignored_nothing_hangs() {
     let name = "process::where_sigchld_is_ignored_nothing_hangs";
     if let Some(child) = common::child(name, r#"exec env --ignore-signal=CHLD "$0" "$@""#) {
-        common::ended(child);
-        return;
+        return drop(common::ended(child));
     }
     Runtime::new().unwrap().block_on(async {
         // Who hears of the end by the signal does not ignore it any more, and gets the status.
@@ -575,16 +567,14 @@ fn the_child_of_a_fork_runs_processes() {
 
     let name = "process::the_child_of_a_fork_runs_processes";
     if let Some(child) = common::child(name, "") {
-        common::ended(child);
-        return;
+        return drop(common::ended(child));
     }
     // A runtime that runs, with a child that does; and a child that has outlived its runtime.
     let runtime = Builder::new_multi_thread().workers(2).build().unwrap();
     let mut child = runtime.block_on(async { waits_for_input().spawn().unwrap() });
     let input = child.stdin.take();
     // From now on the event alone tells of its end.
-    let waited = runtime.block_on(async { poll_once(pin!(child.wait()), Waker::noop()) });
-    assert!(waited.is_pending());
+    assert!(runtime.block_on(async { waits(child.wait()) }));
     let mut left = Runtime::new().unwrap().block_on(async { waits_for_input().spawn().unwrap() });
     let left_input = left.stdin.take();
     let mut command = waits_for_input();
@@ -627,10 +617,8 @@ fn the_child_of_a_fork_runs_processes() {
 async fn an_end_that_is_polled_by_hand_is_heard_of() {
     let mut child = waits_for_input().spawn().unwrap();
     let input = child.stdin.take();
-    let mut waiting = pin!(child.wait());
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    let ends = waiting(child.wait());
     drop(input);
     // Another waker than before: this one is woken.
-    assert_eq!(soon(waiting).await.unwrap().code(), Some(3));
+    assert_eq!(soon(ends).await.unwrap().code(), Some(3));
 }

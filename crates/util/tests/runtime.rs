@@ -1,9 +1,9 @@
 //! tokio's names for runtimes, tasks and writers.
 
-use crate::common::{DEADLINE, soon, tcp_pair, until};
+use crate::common::{DEADLINE, all_text, soon, tcp_pair, until};
 use arc::runtime::Handle;
 use arc::task::{TaskInfo, TaskState};
-use arc_util::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::io::AsyncWriteExt;
 use arc_util::net::UdpSocket;
 use arc_util::runtime::{
     Builder, BuilderExt, Dump, HandleExt, LocalOptions, LocalRuntime, RuntimeExt,
@@ -62,9 +62,7 @@ async fn shutdown_ends_the_sending_direction() {
     let (mut left, mut right) = tcp_pair().await;
     left.write_all(b"the end").await.unwrap();
     left.shutdown().await.unwrap();
-    let mut text = String::new();
-    soon(right.read_to_string(&mut text)).await.unwrap();
-    assert_eq!(text, "the end");
+    assert_eq!(all_text(&mut right).await, "the end");
 }
 
 #[arc::test]

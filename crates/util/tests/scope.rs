@@ -13,30 +13,31 @@ use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_micros(100);
 
+/// Runs a test on a thread that a runtime is entered on, within the limit.
+#[track_caller]
+fn inside(workers: usize, test: fn()) {
+    within_limit(move || {
+        let runtime = runtime(workers);
+        let _guard = runtime.enter();
+        test();
+    });
+}
+
+/// Counts that one more task has ended.
+fn add(ended: &AtomicUsize) {
+    ended.fetch_add(1, Ordering::SeqCst);
+}
+
 fn panic_of(function: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(function)).unwrap_err();
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap()
 }
 
-/// It would block the thread. The text says where to call it.
-#[test]
-fn inside_a_task_or_block_on_a_scope_is_refused() {
-    within_limit(|| {
-        let runtime = runtime(1);
-        let text = runtime.block_on(async { panic_of(|| scope(|_| ())) });
-        assert!(text.contains("`scope` was called inside a task or block_on"), "{text}");
-        let task = runtime.spawn(async { panic_of(|| scope(|_| ())) });
-        assert_eq!(runtime.block_on(task).unwrap(), text);
-    });
-}
-
 #[test]
 fn what_tasks_write_into_what_they_borrow_is_there() {
-    within_limit(|| {
-        for workers in [1, 2, 4] {
-            let runtime = runtime(workers);
-            let _guard = runtime.enter();
+    for workers in [1, 2, 4] {
+        inside(workers, || {
             for _ in 0..20 {
                 let mut squares = vec![0; 100];
                 let factor = String::from("7");
@@ -53,16 +54,14 @@ fn what_tasks_write_into_what_they_borrow_is_there() {
                 assert_eq!(returned, squares.len());
                 assert!(squares.iter().enumerate().all(|(index, &square)| square == index));
             }
-        }
-    });
+        });
+    }
 }
 
 #[test]
 fn a_closure_may_wait_for_a_task() {
-    within_limit(|| {
-        for workers in [1, 2, 4] {
-            let runtime = runtime(workers);
-            let _guard = runtime.enter();
+    for workers in [1, 2, 4] {
+        inside(workers, || {
             let received = scope(|scope| {
                 let (sender, receiver) = std::sync::mpsc::channel();
                 scope.spawn(async move {
@@ -72,16 +71,14 @@ fn a_closure_may_wait_for_a_task() {
                 receiver.recv().unwrap()
             });
             assert_eq!(received, 7);
-        }
-    });
+        });
+    }
 }
 
 /// The wake comes from a thread outside, and the poll that it interrupts ends after it.
 #[test]
 fn a_wake_during_a_poll_is_not_lost() {
-    within_limit(|| {
-        let runtime = runtime(1);
-        let _guard = runtime.enter();
+    inside(1, || {
         let mut polls = 0;
         let count = &mut polls;
         scope(|scope| {
@@ -104,9 +101,7 @@ fn a_wake_during_a_poll_is_not_lost() {
 #[test]
 fn tasks_that_wake_each_other_all_come_to_their_end() {
     const TASKS: usize = 50;
-    within_limit(|| {
-        let runtime = runtime(4);
-        let _guard = runtime.enter();
+    inside(4, || {
         let sums: Vec<AtomicUsize> = (0..TASKS).map(|_| AtomicUsize::new(0)).collect();
         let pipes = (0..TASKS).map(|_| arc_util::sync::mpsc::channel(1));
         let (senders, receivers): (Vec<_>, Vec<_>) = pipes.unzip();
@@ -136,9 +131,7 @@ fn tasks_that_wake_each_other_all_come_to_their_end() {
 
 #[test]
 fn sockets_and_tasks_of_the_runtime_work_in_them() {
-    within_limit(|| {
-        let runtime = runtime(2);
-        let _guard = runtime.enter();
+    inside(2, || {
         let sum = AtomicUsize::new(0);
         scope(|scope| {
             for number in 0..10 {
@@ -163,9 +156,7 @@ fn sockets_and_tasks_of_the_runtime_work_in_them() {
 /// Each task spins until the other has arrived: one thread could never run both.
 #[test]
 fn they_run_on_several_threads() {
-    within_limit(|| {
-        let runtime = runtime(2);
-        let _guard = runtime.enter();
+    inside(2, || {
         let arrived = AtomicUsize::new(0);
         scope(|scope| {
             for _ in 0..2 {
@@ -182,9 +173,7 @@ fn they_run_on_several_threads() {
 
 #[test]
 fn a_panic_of_a_task_comes_out_when_all_have_ended() {
-    within_limit(|| {
-        let runtime = runtime(2);
-        let _guard = runtime.enter();
+    inside(2, || {
         let (dropped, ended) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
         let text = panic_of(|| {
             scope(|scope| {
@@ -194,7 +183,7 @@ fn a_panic_of_a_task_comes_out_when_all_have_ended() {
                         let _guard = guard;
                         arc::time::sleep(PAUSE * number).await;
                         assert!(number != 3, "the third");
-                        ended.fetch_add(1, Ordering::SeqCst);
+                        add(ended);
                     });
                 }
             });
@@ -220,34 +209,32 @@ fn a_panic_of_a_drop_comes_out_when_all_have_ended() {
         }
     }
     for workers in [1, 2] {
-        let runtime = runtime(workers);
-        let _guard = runtime.enter();
-        let ended = AtomicUsize::new(0);
-        let text = panic_of(|| {
-            scope(|scope| {
-                scope.spawn(Breaks);
-                scope.spawn(async {
-                    arc::task::yield_now().await;
-                    ended.fetch_add(1, Ordering::SeqCst);
+        inside(workers, || {
+            let ended = AtomicUsize::new(0);
+            let text = panic_of(|| {
+                scope(|scope| {
+                    scope.spawn(Breaks);
+                    scope.spawn(async {
+                        arc::task::yield_now().await;
+                        add(&ended);
+                    });
                 });
             });
+            assert!(text.contains("a drop panics on purpose"), "{text}");
+            assert_eq!(ended.load(Ordering::SeqCst), 1);
         });
-        assert!(text.contains("a drop panics on purpose"), "{text}");
-        assert_eq!(ended.load(Ordering::SeqCst), 1);
     }
 }
 
 #[test]
 fn a_panic_of_the_closure_comes_out_when_all_have_ended() {
-    within_limit(|| {
-        let runtime = runtime(2);
-        let _guard = runtime.enter();
+    inside(2, || {
         let ended = AtomicUsize::new(0);
         let text = panic_of(|| {
             scope(|scope: &Scope<'_>| {
                 scope.spawn(async {
                     arc::time::sleep(PAUSE).await;
-                    ended.fetch_add(1, Ordering::SeqCst);
+                    add(&ended);
                 });
                 panic!("half-way");
             });
@@ -258,33 +245,28 @@ fn a_panic_of_the_closure_comes_out_when_all_have_ended() {
 
 #[test]
 fn an_empty_scope_returns_at_once() {
-    within_limit(|| {
-        let runtime = runtime(4);
-        let _guard = runtime.enter();
+    inside(4, || {
         assert_eq!(scope(|_| 7), 7);
     });
 }
 
+/// It would block the thread. A job may do that.
 #[test]
-fn inside_a_task_it_says_what_to_do() {
+fn inside_a_task_or_block_on_a_scope_is_refused_and_says_what_to_do() {
     within_limit(|| {
         let runtime = runtime(2);
-        let text = runtime.block_on(async {
-            let text = panic_of(|| scope(|scope| scope.spawn(pending())));
-            let sum = arc::task::spawn_blocking(|| {
-                let sum = AtomicUsize::new(0);
-                scope(|scope| {
-                    let add = async {
-                        sum.fetch_add(7, Ordering::SeqCst);
-                    };
-                    scope.spawn(add);
-                });
-                sum.into_inner()
-            });
-            assert_eq!(sum.await.unwrap(), 7);
-            text
-        });
+        let text = runtime.block_on(async { panic_of(|| scope(|scope| scope.spawn(pending()))) });
+        assert!(text.contains("`scope` was called inside a task or block_on"), "{text}");
         assert!(text.contains("spawn_blocking"), "{text}");
+        let task = runtime.spawn(async { panic_of(|| scope(|_| ())) });
+        assert_eq!(runtime.block_on(task).unwrap(), text);
+
+        let job = runtime.spawn_blocking(|| {
+            let ended = AtomicUsize::new(0);
+            scope(|scope| scope.spawn(async { add(&ended) }));
+            ended.into_inner()
+        });
+        assert_eq!(runtime.block_on(job).unwrap(), 1);
     });
 }
 
@@ -304,7 +286,7 @@ fn without_threads_the_caller_runs_the_tasks() {
                     for _ in 0..10 {
                         scope.spawn(async {
                             arc::time::sleep(PAUSE).await;
-                            ended.fetch_add(1, Ordering::SeqCst);
+                            add(&ended);
                         });
                     }
                 });
@@ -333,9 +315,7 @@ impl Drop for Breaks {
 /// One payload is dropped while the other one unwinds.
 #[test]
 fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
-    within_limit(|| {
-        let runtime = runtime(2);
-        let _guard = runtime.enter();
+    inside(2, || {
         let text = panic_of(|| {
             scope(|scope| {
                 scope.spawn(async { std::panic::panic_any(Breaks) });
@@ -348,9 +328,7 @@ fn a_panic_of_the_closure_and_one_of_a_task_come_out_as_one() {
 
 #[test]
 fn of_two_panics_of_tasks_the_first_comes_out_when_all_have_ended() {
-    within_limit(|| {
-        let runtime = runtime(1);
-        let _guard = runtime.enter();
+    inside(1, || {
         let ended = AtomicUsize::new(0);
         let thrown = catch_unwind(AssertUnwindSafe(|| {
             scope(|scope| {
@@ -358,7 +336,7 @@ fn of_two_panics_of_tasks_the_first_comes_out_when_all_have_ended() {
                 scope.spawn(async { std::panic::panic_any(Breaks) });
                 scope.spawn(async {
                     arc::task::yield_now().await;
-                    ended.fetch_add(1, Ordering::SeqCst);
+                    add(&ended);
                 });
             })
         }));

@@ -1,19 +1,13 @@
 //! What sockets have beyond sending and receiving: readiness, buffers that grow, options.
 
-use crate::common::{poll_once, soon, tcp_pair};
+use crate::common::{kind, soon, tcp_pair, waiting, waits};
 #[cfg(unix)]
 use arc_util::io::ReadyExt;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready};
 use arc_util::net::{TcpListener, TcpListenerExt, TcpSocket, TcpStream, TcpStreamExt, UdpSocket};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io::ErrorKind;
-use std::pin::pin;
-use std::task::Waker;
 use std::time::Duration;
-
-fn waits(future: impl Future) -> bool {
-    poll_once(pin!(future), Waker::noop()).is_pending()
-}
 
 #[test]
 fn interests_and_readiness_are_sets() {
@@ -30,6 +24,13 @@ fn interests_and_readiness_are_sets() {
 }
 
 #[cfg(unix)]
+async fn until_ready(stream: &TcpStream, interest: Interest, is_so: fn(Ready) -> bool) {
+    while !is_so(stream.ready(interest).await.unwrap()) {
+        arc::task::yield_now().await;
+    }
+}
+
+#[cfg(unix)]
 #[arc::test]
 async fn readiness_tells_which_direction_is_closed() {
     let (near, mut far) = tcp_pair().await;
@@ -39,24 +40,14 @@ async fn readiness_tells_which_direction_is_closed() {
     far.write_all(b"last").await.unwrap();
     far.shutdown().await.unwrap();
     soon(poll_fn(|context| near.poll_read_ready(context))).await.unwrap();
-    let closed = async {
-        while !near.ready(Interest::READABLE).await.unwrap().is_read_closed() {
-            arc::task::yield_now().await;
-        }
-    };
-    soon(closed).await;
+    soon(until_ready(&near, Interest::READABLE, Ready::is_read_closed)).await;
     let ready = soon(near.ready(Interest::WRITABLE)).await.unwrap();
     assert!(!ready.is_read_closed(), "that is not what was asked for");
     assert!(!ready.is_write_closed());
 
     // Both directions are over now.
     near.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
-    let over = async {
-        while !near.ready(Interest::WRITABLE).await.unwrap().is_write_closed() {
-            arc::task::yield_now().await;
-        }
-    };
-    soon(over).await;
+    soon(until_ready(&near, Interest::WRITABLE, Ready::is_write_closed)).await;
 }
 
 #[cfg(target_os = "linux")]
@@ -67,8 +58,8 @@ async fn urgent_data_are_waited_for_beside_others() {
     let (near, mut far) = tcp_pair().await;
     far.write_all(b"plain").await.unwrap();
     soon(near.readable()).await.unwrap();
-    let mut urgent = pin!(near.ready(Interest::PRIORITY));
-    assert!(poll_once(urgent.as_mut(), Waker::noop()).is_pending(), "there are plain data only");
+    // There are plain data only.
+    let urgent = waiting(near.ready(Interest::PRIORITY));
     assert!(!waits(near.readable()), "the plain data are still told of");
     let attempt = near.try_io(Interest::PRIORITY, || Ok(()));
     assert_eq!(attempt.unwrap_err().kind(), ErrorKind::WouldBlock);
@@ -93,9 +84,7 @@ async fn an_error_is_waited_for() {
     let nobody = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = nobody.local_addr().unwrap();
     socket.connect(address).await.unwrap();
-    let mut error = pin!(socket.ready(Interest::ERROR));
-    assert!(poll_once(error.as_mut(), Waker::noop()).is_pending());
-
+    let error = waiting(socket.ready(Interest::ERROR));
     drop(nobody);
     socket.send(b"lost").await.unwrap();
     assert!(soon(error).await.unwrap().is_error());
@@ -137,7 +126,6 @@ async fn a_guard_can_be_cleared_of_a_part() {
 async fn what_is_received_goes_to_the_end_of_a_buffer() {
     let (near, mut far) = tcp_pair().await;
     let mut all = b"> ".to_vec();
-    let kind = |result: std::io::Result<usize>| result.unwrap_err().kind();
     assert_eq!(kind(near.try_read_buf(&mut all)), ErrorKind::WouldBlock);
     far.write_all(b"hello").await.unwrap();
     soon(near.readable()).await.unwrap();
@@ -214,8 +202,7 @@ async fn a_connection_without_lingering_is_reset() {
 #[arc::test]
 async fn a_connection_can_be_polled_for() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut accepting = pin!(poll_fn(|context| listener.poll_accept(context)));
-    assert!(poll_once(accepting.as_mut(), Waker::noop()).is_pending());
+    let accepting = waiting(poll_fn(|context| listener.poll_accept(context)));
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (mut server, from) = soon(accepting).await.unwrap();
     assert_eq!(from, client.local_addr().unwrap());
@@ -230,8 +217,7 @@ async fn a_connection_of_the_unix_domain_can_be_polled_for() {
 
     let folder = crate::common::Folder::new("poll-accept");
     let listener = UnixListener::bind(folder.0.join("socket")).unwrap();
-    let mut accepting = pin!(poll_fn(|context| listener.poll_accept(context)));
-    assert!(poll_once(accepting.as_mut(), Waker::noop()).is_pending());
+    let accepting = waiting(poll_fn(|context| listener.poll_accept(context)));
     let client = UnixStream::connect(folder.0.join("socket")).await.unwrap();
     let (mut server, _) = soon(accepting).await.unwrap();
     server.write_all(b"x").await.unwrap();

@@ -1,9 +1,9 @@
-//! Owned halves of TCP and Unix streams: reading and writing at once, closing, and reuniting.
+//! What TCP and Unix streams have in common: owned halves, and attempts that do not wait.
 
-use crate::common::{soon, tcp_pair};
+use crate::common::{all_text, kind, soon, tcp_pair};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc_util::net::{IntoSplit, tcp};
-use std::io::{IoSlice, IoSliceMut};
+use arc_util::net::{IntoSplit, TcpStreamExt, tcp};
+use std::io::{ErrorKind, IoSlice, IoSliceMut};
 
 /// Makes each function a test that gets the two ends of a connection, of both kinds.
 macro_rules! on_both_kinds {
@@ -44,9 +44,7 @@ on_both_kinds! {
         assert_eq!(text, "last words");
         right.write_all(b"answer").await.unwrap();
         drop(right);
-        let mut answer = String::new();
-        reader.read_to_string(&mut answer).await.unwrap();
-        assert_eq!(answer, "answer");
+        assert_eq!(all_text(&mut reader).await, "answer");
     }
 
     async fn forgotten_write_half_leaves_the_stream_open(left, right) {
@@ -112,6 +110,25 @@ on_both_kinds! {
         assert!(all == sent);
         assert_eq!(echo.await.unwrap(), 1_000_000);
         sender.await.unwrap();
+    }
+
+    async fn attempts_without_waiting_say_would_block(left, right) {
+        let (mut one, mut two) = ([0; 1], [0; 8]);
+        assert_eq!(kind(right.try_read(&mut two)), ErrorKind::WouldBlock);
+        assert_eq!(left.try_write(b"one").unwrap(), 3);
+        right.readable().await.unwrap();
+        assert_eq!(right.try_read(&mut two).unwrap(), 3);
+        assert_eq!(&two[..3], b"one");
+
+        // And so do those with several buffers.
+        let mut slices = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+        assert_eq!(kind(right.try_read_vectored(&mut slices)), ErrorKind::WouldBlock);
+        let parts = [IoSlice::new(b"tw"), IoSlice::new(b"o parts")];
+        assert_eq!(left.try_write_vectored(&parts).unwrap(), 9);
+        right.readable().await.unwrap();
+        assert_eq!(right.try_read_vectored(&mut slices).unwrap(), 9);
+        assert_eq!((&one, &two), (b"t", b"wo parts"));
+        assert!(right.take_error().unwrap().is_none());
     }
 
     async fn several_buffers_are_written_at_once_and_one_is_read(left, right) {

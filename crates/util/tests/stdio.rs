@@ -1,18 +1,53 @@
 //! Standard input and output, in processes of their own.
 
-use crate::common::{child, ended, few_threads, fill_the_pool, soon};
+use crate::common::{all_text, child, ended, few_threads, fill_the_pool, soon};
+use arc::runtime::Runtime;
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
-use arc_util::io::{BufReader, stderr, stdin, stdout};
+use arc_util::io::{stderr, stdin, stdout};
 use arc_util::task::unconstrained;
 use futures_util::{FutureExt, TryStreamExt};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn run(inside: impl Future<Output = ()>) {
+    Runtime::new().unwrap().block_on(inside);
+}
+
+/// What a child tells by its standard error, line by line.
+struct Told {
+    errors: BufReader<ChildStderr>,
+    text: String,
+}
+
+impl Told {
+    fn by(child: &mut Child) -> Self {
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        Self { errors, text: String::new() }
+    }
+
+    /// Waits until it has told this.
+    fn until(&mut self, end: &str) {
+        self.text.clear();
+        while !self.text.ends_with(end) {
+            let count = self.errors.read_line(&mut self.text).unwrap();
+            assert!(count > 0, "{}", self.text);
+        }
+    }
+
+    /// Waits until the child has ended well.
+    fn ends_well(mut self, child: &mut Child) {
+        self.errors.read_to_string(&mut self.text).unwrap();
+        assert!(child.wait().unwrap().success(), "{}", self.text);
+    }
+}
 
 #[test]
 fn lines_of_standard_input_are_answered() {
     let Some(mut child) = child("stdio::lines_of_standard_input_are_answered", "") else {
-        let runtime = arc::runtime::Runtime::new().unwrap();
-        return runtime.block_on(async {
-            let (mut lines, mut out) = (BufReader::new(stdin()).lines(), stdout());
+        return run(async {
+            let (mut lines, mut out) = (arc_util::io::BufReader::new(stdin()).lines(), stdout());
             while let Some(line) = lines.try_next().await.unwrap() {
                 let answer = format!("<{line}>\n");
                 out.write_all(answer.as_bytes()).await.unwrap();
@@ -42,8 +77,7 @@ fn numbers(text: &str) -> Vec<usize> {
 #[test]
 fn a_handle_for_each_line_loses_no_line() {
     let Some(child) = child("stdio::a_handle_for_each_line_loses_no_line", "") else {
-        let runtime = arc::runtime::Runtime::new().unwrap();
-        return runtime.block_on(async {
+        return run(async {
             println!();
             for number in 0..100 {
                 let line = format!("line {number}\n");
@@ -79,11 +113,10 @@ fn lines_that_wait_for_the_pool_come_out_at_the_end() {
 #[test]
 fn another_handle_flushes_what_was_written() {
     let Some(mut child) = child("stdio::another_handle_flushes_what_was_written", "") else {
-        let runtime = arc::runtime::Runtime::new().unwrap();
-        return runtime.block_on(async {
+        return run(async {
             stdout().write_all(b"\nprompt>").await.unwrap();
             stdout().flush().await.unwrap();
-            let mut lines = BufReader::new(stdin()).lines();
+            let mut lines = arc_util::io::BufReader::new(stdin()).lines();
             assert_eq!(soon(lines.try_next()).await.unwrap().as_deref(), Some("answer"));
         });
     };
@@ -104,16 +137,11 @@ fn another_handle_flushes_what_was_written() {
 #[test]
 fn a_read_that_waits_does_not_hold_up_the_end() {
     let Some(mut child) = child("stdio::a_read_that_waits_does_not_hold_up_the_end", "") else {
-        let runtime = arc::runtime::Runtime::new().unwrap();
-        return runtime.block_on(async {
-            let mut lines = BufReader::new(stdin()).lines();
+        return run(async {
+            let mut lines = arc_util::io::BufReader::new(stdin()).lines();
             let first = lines.try_next().await.unwrap();
             assert_eq!(first.as_deref(), Some("one"));
-            let mut next = lines.try_next();
-            let polled = std::future::poll_fn(|context| {
-                std::task::Poll::Ready(std::pin::Pin::new(&mut next).poll(context))
-            });
-            assert!(polled.await.is_pending());
+            assert!(lines.try_next().now_or_never().is_none());
         });
     };
     let mut input = child.stdin.take().unwrap();
@@ -125,14 +153,21 @@ fn a_read_that_waits_does_not_hold_up_the_end() {
 
 /// Standard error is a pipe that no one reads any more.
 #[cfg(unix)]
+const NOBODY_READS: &str = "folder=$(mktemp -d); mkfifo \"$folder/pipe\"
+    (exec 4<\"$folder/pipe\") &
+    exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
+
+#[cfg(unix)]
+fn is_broken_pipe<T: std::fmt::Debug>(result: std::io::Result<T>) {
+    assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
+}
+
+#[cfg(unix)]
 #[test]
 fn writing_to_who_has_left_is_a_broken_pipe() {
-    let lines = "folder=$(mktemp -d); mkfifo \"$folder/pipe\"
-        (exec 4<\"$folder/pipe\") &
-        exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
-    let Some(child) = child("stdio::writing_to_who_has_left_is_a_broken_pipe", lines) else {
-        let runtime = arc::runtime::Runtime::new().unwrap();
-        return runtime.block_on(async {
+    let test = "stdio::writing_to_who_has_left_is_a_broken_pipe";
+    let Some(child) = child(test, NOBODY_READS) else {
+        return run(async {
             let mut err = stderr();
             for _ in 0..2 {
                 let written = async {
@@ -140,8 +175,7 @@ fn writing_to_who_has_left_is_a_broken_pipe() {
                     while err.write(b"nobody reads this\n").await? > 0 {}
                     Ok::<_, std::io::Error>(())
                 };
-                let error = written.await.unwrap_err();
-                assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+                is_broken_pipe(written.await);
             }
         });
     };
@@ -152,20 +186,16 @@ fn writing_to_who_has_left_is_a_broken_pipe() {
 #[cfg(unix)]
 #[test]
 fn a_handle_for_each_line_hears_that_the_reader_has_left() {
-    let lines = "folder=$(mktemp -d); mkfifo \"$folder/pipe\"
-        (exec 4<\"$folder/pipe\") &
-        exec 2>\"$folder/pipe\"; wait; rm -r \"$folder\"";
     let test = "stdio::a_handle_for_each_line_hears_that_the_reader_has_left";
-    let Some(child) = child(test, lines) else {
+    let Some(child) = child(test, NOBODY_READS) else {
         let mut builder = arc::runtime::Builder::new_multi_thread();
         let runtime = builder.max_blocking_threads(1).build().unwrap();
         return runtime.block_on(async {
-            let error = loop {
-                if let Err(error) = stderr().write_all(b"nobody reads this\n").await {
-                    break error;
-                }
-            };
-            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+            let mut written = Ok(());
+            while written.is_ok() {
+                written = stderr().write_all(b"nobody reads this\n").await;
+            }
+            is_broken_pipe(written);
             // Until nothing is left to be written, or to be told.
             while stderr().flush().await.is_err() {}
 
@@ -175,16 +205,14 @@ fn a_handle_for_each_line_hears_that_the_reader_has_left() {
             stderr().write_all(b"nor this\n").await.unwrap();
             drop(go_on);
             job.await.unwrap();
-            let error = stderr().flush().await.unwrap_err();
-            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+            is_broken_pipe(stderr().flush().await);
 
             // The write is done, and then the writer goes.
             let mut writer = stderr();
             writer.write_all(b"nor this\n").await.unwrap();
             arc::task::spawn_blocking(|| ()).await.unwrap();
             drop(writer);
-            let error = stderr().flush().await.unwrap_err();
-            assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+            is_broken_pipe(stderr().flush().await);
         });
     };
     ended(child);
@@ -196,9 +224,9 @@ fn handles_for_each_line_wait_while_nobody_reads() {
     const LINE: usize = 1000;
     let test = "stdio::handles_for_each_line_wait_while_nobody_reads";
     let Some(mut child) = child(test, "") else {
-        let threads = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let threads = Arc::new(AtomicUsize::new(0));
         let started = threads.clone();
-        let start = move || _ = started.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let start = move || _ = started.fetch_add(1, Ordering::SeqCst);
         let mut builder = arc::runtime::Builder::new_multi_thread();
         builder.workers(1).on_thread_start(start);
         // A busy machine may take long for the poll below, and a report of that is no line of ours.
@@ -218,25 +246,24 @@ fn handles_for_each_line_wait_while_nobody_reads() {
             assert!((128..600).contains(&lines), "{lines}");
             // A worker, the monitor, and a thread for each of 128 jobs. Some more, as a thread that
             // is done with its job may not wait for the next one yet.
-            let threads = threads.load(std::sync::atomic::Ordering::SeqCst);
+            let threads = threads.load(Ordering::SeqCst);
             assert!(threads < 300, "{threads}");
             eprintln!("{lines} lines");
             stdout().write_all(b"the last\n").await.unwrap();
             stdout().flush().await.unwrap();
         });
     };
-    let mut told = String::new();
-    let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
-    std::io::BufRead::read_line(&mut err, &mut told).unwrap();
-    let lines = told.trim_end_matches(" lines\n").parse::<usize>().unwrap_or_else(|_| {
+    let mut told = Told::by(&mut child);
+    told.until("\n");
+    let lines = told.text.trim_end_matches(" lines\n").parse::<usize>().unwrap_or_else(|_| {
         // Its output is read by nobody, so it would not end.
         child.kill().unwrap();
-        err.read_to_string(&mut told).unwrap();
-        panic!("{told}")
+        told.errors.read_to_string(&mut told.text).unwrap();
+        panic!("{}", told.text)
     });
     let mut out = String::new();
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-    assert!(child.wait().unwrap().success());
+    told.ends_well(&mut child);
     assert_eq!(out.matches(&"x".repeat(LINE - 1)).count(), lines);
     assert!(out.contains("x\nthe last\n"), "{out}");
 }
@@ -298,14 +325,11 @@ fn without_threads_there_are_errors() {
 fn handles_of_standard_input_share_what_was_read() {
     let test = "stdio::handles_of_standard_input_share_what_was_read";
     let Some(mut child) = child(test, "") else {
-        let runtime = arc::runtime::Runtime::new().unwrap();
-        return runtime.block_on(async {
+        return run(async {
             let mut two = [0; 2];
             soon(stdin().read_exact(&mut two)).await.unwrap();
             assert_eq!(&two, b"ab");
-            let mut rest = String::new();
-            soon(stdin().read_to_string(&mut rest)).await.unwrap();
-            assert_eq!(rest, "cd");
+            assert_eq!(all_text(stdin()).await, "cd");
             for _ in 0..3 {
                 assert_eq!(soon(stdin().read(&mut two)).await.unwrap(), 0);
             }
@@ -334,8 +358,7 @@ mod non_blocking {
     fn output_waits_for_its_reader_and_loses_nothing() {
         let test = "stdio::non_blocking::output_waits_for_its_reader_and_loses_nothing";
         let Some(mut child) = child(test, "") else {
-            let runtime = arc::runtime::Runtime::new().unwrap();
-            return runtime.block_on(async {
+            return run(async {
                 println!();
                 set(&std::io::stdout(), true);
                 let mut out = stdout();
@@ -350,16 +373,11 @@ mod non_blocking {
                 set(&std::io::stdout(), false);
             });
         };
-        let mut told = String::new();
-        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
-        while !told.ends_with("it waits\n") {
-            let count = std::io::BufRead::read_line(&mut err, &mut told).unwrap();
-            assert!(count > 0, "{told}");
-        }
+        let mut told = Told::by(&mut child);
+        told.until("it waits\n");
         let mut out = String::new();
         child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        err.read_to_string(&mut told).unwrap();
-        assert!(child.wait().unwrap().success(), "{told}");
+        told.ends_well(&mut child);
         assert!(out.contains(&format!("{}the end", "X".repeat(BYTES))), "{} bytes", out.len());
     }
 
@@ -369,8 +387,7 @@ mod non_blocking {
         const ROUNDS: usize = 200;
         let test = "stdio::non_blocking::input_waits_for_its_writer";
         let Some(mut child) = child(test, "") else {
-            let runtime = arc::runtime::Runtime::new().unwrap();
-            return runtime.block_on(async {
+            return run(async {
                 set(&std::io::stdin(), true);
                 let (mut input, mut byte) = (stdin(), [0]);
                 for _ in 0..ROUNDS {
@@ -383,16 +400,13 @@ mod non_blocking {
             });
         };
         let mut input = child.stdin.take().unwrap();
-        let mut told = String::new();
-        let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut told = Told::by(&mut child);
         for _ in 0..ROUNDS {
-            let count = std::io::BufRead::read_line(&mut err, &mut told).unwrap();
-            assert!(count > 0 && told.ends_with("it waits\n"), "{told}");
+            told.until("it waits\n");
             // An error of the child is told by what it has written.
             let _ = input.write_all(b"!");
         }
         drop(input);
-        err.read_to_string(&mut told).unwrap();
-        assert!(child.wait().unwrap().success(), "{told}");
+        told.ends_well(&mut child);
     }
 }

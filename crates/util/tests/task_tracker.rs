@@ -93,7 +93,7 @@ async fn aborted_and_panicking_tasks_count_as_ended() {
     soon(tracker.wait()).await;
     assert!(soon(aborted).await.unwrap_err().is_cancelled());
     assert!(soon(panicked).await.unwrap_err().is_panic());
-    assert!(soon::<arc::task::JoinHandle<()>>(blocking).await.is_err());
+    assert!(soon(blocking).await.is_err());
 }
 
 #[arc::test]

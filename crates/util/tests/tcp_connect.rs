@@ -1,6 +1,6 @@
 //! `TcpSocket`, and connecting to several addresses at once.
 
-use crate::common::soon;
+use crate::common::{all_text, kind, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpSocket, connect};
 use socket2::SockRef;
@@ -49,9 +49,7 @@ async fn sockets_with_options_listen_and_connect() {
     assert_eq!(accepted, from);
     server.write_all(b"hello").await.unwrap();
     drop(server);
-    let mut text = String::new();
-    soon(client.read_to_string(&mut text)).await.unwrap();
-    assert_eq!(text, "hello");
+    assert_eq!(all_text(&mut client).await, "hello");
 }
 
 #[cfg(target_os = "linux")]
@@ -67,8 +65,7 @@ async fn one_address_is_listened_on_by_several_that_say_so() {
     let address = first.local_addr().unwrap();
     let _first = first.listen(8).unwrap();
     bound(address, true).unwrap().listen(8).unwrap();
-    let error = bound(address, false).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    assert_eq!(kind(bound(address, false)), ErrorKind::AddrInUse);
 }
 
 #[arc::test(flavor = "multi_thread")]
@@ -81,8 +78,7 @@ async fn refused_connections_are_errors() {
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     assert!(error.raw_os_error().is_some(), "{error}");
     let none: &[SocketAddr] = &[];
-    let error = soon(connect(none)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(kind(soon(connect(none)).await), ErrorKind::InvalidInput);
 }
 
 #[arc::test]
@@ -129,7 +125,7 @@ async fn after_a_failure_the_next_attempt_begins_at_once() {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
-    use crate::common::{DEADLINE, Woken, poll_once};
+    use crate::common::{DEADLINE, until, waiting};
     use arc_util::net::{TcpStream, connect_timeout};
     use nix::sys::socket::setsockopt;
     use nix::{libc, setsockopt_impl, sockopt_impl};
@@ -199,12 +195,10 @@ mod linux {
         let (_socket, bad) = refusing();
         let slow = silent.local_addr().unwrap();
         let addresses = [slow, bad];
-        let (woken, waker) = Woken::new();
-        let mut connecting = Box::pin(connect(&addresses[..]));
-        assert!(poll_once(connecting.as_mut(), &waker).is_pending());
+        let mut connecting = waiting(connect(&addresses[..]));
         // The second attempt begins, and fails.
-        crate::common::until(|| woken.count() > 0).await;
-        assert!(poll_once(connecting.as_mut(), &waker).is_pending());
+        until(|| connecting.wakes() > 0).await;
+        assert!(connecting.waits());
         for _ in &streams {
             soon(silent.accept()).await.unwrap();
         }
@@ -223,7 +217,6 @@ mod linux {
         let good = listener.local_addr().unwrap();
         connect_timeout(good, DEADLINE).await.unwrap();
         let (_socket, bad) = refusing();
-        let error = connect_timeout(bad, DEADLINE).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+        assert_eq!(kind(connect_timeout(bad, DEADLINE).await), ErrorKind::ConnectionRefused);
     }
 }

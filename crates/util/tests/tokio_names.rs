@@ -1,23 +1,16 @@
 //! What ported programs call by tokio's names: numbers, joined and buffered streams, readiness,
 //! owned notifications, sockets that are not connected yet.
 
-use crate::common::{Woken, poll_once, soon, tcp_pair};
+use crate::common::{Woken, all_text, exactly, kind, soon, tcp_pair, waiting, waits};
 use arc_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, ReadyExt, duplex,
     join, simplex,
 };
 use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};
-use std::future::Future;
 use std::io::{ErrorKind, Read, Write};
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
-
-/// Whether the future waits when it is polled once. It is dropped then.
-fn waits(future: impl Future) -> bool {
-    poll_once(pin!(future), Waker::noop()).is_pending()
-}
 
 #[arc::test]
 async fn numbers_of_each_type_are_read_as_they_were_written() {
@@ -44,8 +37,7 @@ async fn numbers_of_each_type_are_read_as_they_were_written() {
         assert_eq!(reader.read_i128_le().await.unwrap(), -5);
         assert_eq!(reader.read_f64().await.unwrap(), 0.5);
         assert_eq!(reader.read_f32_le().await.unwrap(), 1.5);
-        let error = reader.read_u32().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(kind(reader.read_u32().await), ErrorKind::UnexpectedEof);
     }
     let (mut near, far) = duplex(3);
     let reading = arc::spawn(read_all(far));
@@ -94,13 +86,9 @@ async fn a_joined_stream_reads_from_one_and_writes_to_the_other() {
     soon(source.write_all(b"in")).await.unwrap();
     soon(joined.write_all(b"out")).await.unwrap();
     soon(joined.close()).await.unwrap();
-    let mut text = String::new();
-    soon(sink.read_to_string(&mut text)).await.unwrap();
-    assert_eq!(text, "out");
+    assert_eq!(all_text(&mut sink).await, "out");
 
-    let mut bytes = [0; 2];
-    soon(joined.read_exact(&mut bytes)).await.unwrap();
-    assert_eq!(&bytes, b"in");
+    assert_eq!(&exactly(&mut joined).await, b"in");
     assert!(format!("{:?}", joined.writer()).contains("DuplexStream"));
 }
 
@@ -138,8 +126,7 @@ async fn a_socket_is_ready_for_what_it_can_do() {
     // The attempt that would block makes it not ready.
     assert_eq!(read(&mut byte).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(waits(near.ready(Interest::READABLE)));
-    let error = near.try_io(both, || Ok(())).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(kind(near.try_io(both, || Ok(()))), ErrorKind::InvalidInput);
 }
 
 #[arc::test]
@@ -148,8 +135,7 @@ async fn an_operation_of_ones_own_waits_for_its_socket() {
     let (woken, waker) = Woken::new();
     let mut context = Context::from_waker(&waker);
     let read = || near.get_ref().read(&mut [0; 8]);
-    let mut reading = Box::pin(near.async_io(Interest::READABLE, read));
-    assert!(poll_once(reading.as_mut(), &waker).is_pending());
+    let reading = waiting(near.async_io(Interest::READABLE, read));
     assert!(near.poll_read_ready(&mut context).is_pending());
     assert!(near.poll_write_ready(&mut context).is_ready());
 
@@ -166,17 +152,14 @@ async fn an_operation_of_ones_own_waits_for_its_socket() {
 fn an_owned_notification_that_nobody_saw_goes_to_the_next_in_line() {
     let notify = Arc::new(Notify::new());
     let mut first = Box::pin(notify.clone().notified_owned());
-    let mut second = pin!(notify.clone().notified_owned());
-    let (woken, waker) = Woken::new();
     assert!(!first.as_mut().enable());
-    let mut context = Context::from_waker(&waker);
-    assert!(second.as_mut().poll(&mut context).is_pending());
+    let mut second = waiting(notify.clone().notified_owned());
 
     notify.notify_one();
-    assert_eq!(woken.count(), 0, "the first one was notified");
+    assert_eq!(second.wakes(), 0, "the first one was notified");
     drop(first);
-    assert_eq!(woken.count(), 1);
-    assert!(second.as_mut().poll(&mut context).is_ready());
+    assert_eq!(second.wakes(), 1);
+    second.ready();
     assert_eq!(Arc::strong_count(&notify), 2, "the second one has its share still");
 }
 
@@ -211,16 +194,16 @@ async fn a_unix_socket_becomes_what_it_was_made_for() {
     let mut bytes = [0; 16];
     assert_eq!(soon(receiver.recv_from(&mut bytes)).await.unwrap().0, 5);
 
-    let kind = |error: std::io::Error| error.kind();
-    let listening = UnixSocket::new_datagram().unwrap().listen(1);
-    assert_eq!(kind(listening.unwrap_err()), ErrorKind::InvalidInput);
-    let connecting = UnixSocket::new_datagram().unwrap().connect(&path);
-    assert_eq!(kind(soon(connecting).await.unwrap_err()), ErrorKind::InvalidInput);
-    let datagram = UnixSocket::new_stream().unwrap().datagram();
-    assert_eq!(kind(datagram.unwrap_err()), ErrorKind::InvalidInput);
+    let (datagram, stream) = (UnixSocket::new_datagram, UnixSocket::new_stream);
     let missing = folder.0.join("missing");
-    let connecting = UnixSocket::new_stream().unwrap().connect(&missing);
-    assert_eq!(kind(soon(connecting).await.unwrap_err()), ErrorKind::NotFound);
+    for (error, kind) in [
+        (datagram().unwrap().listen(1).unwrap_err(), ErrorKind::InvalidInput),
+        (soon(datagram().unwrap().connect(&path)).await.unwrap_err(), ErrorKind::InvalidInput),
+        (stream().unwrap().datagram().unwrap_err(), ErrorKind::InvalidInput),
+        (soon(stream().unwrap().connect(&missing)).await.unwrap_err(), ErrorKind::NotFound),
+    ] {
+        assert_eq!(error.kind(), kind, "{error}");
+    }
 }
 
 #[cfg(unix)]

@@ -1,11 +1,10 @@
 //! UDP over the loopback interface.
 
-use crate::common::{Woken, poll_once, soon};
+use crate::common::{Woken, kind, soon, waiting};
 use arc_util::net::{SocketAddr, UdpSocket};
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::pin::pin;
 use std::task::Context;
 
 async fn bound() -> (UdpSocket, SocketAddr) {
@@ -43,13 +42,11 @@ async fn datagrams_go_to_and_fro_with_their_limits() {
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn receiving_waits_for_the_datagram() {
     let ((server, address), (client, _)) = (bound().await, bound().await);
-    let (woken, waker) = Woken::new();
     let mut buffer = [0; 8];
-    let mut receiving = pin!(server.recv(&mut buffer));
-    assert!(poll_once(receiving.as_mut(), &waker).is_pending());
+    let mut receiving = waiting(server.recv(&mut buffer));
     client.send_to(b"now", address).await.unwrap();
-    assert_eq!(soon(receiving.as_mut()).await.unwrap(), 3);
-    assert!(woken.count() <= 1);
+    assert_eq!(soon(&mut receiving).await.unwrap(), 3);
+    assert!(receiving.wakes() <= 1);
 }
 
 #[arc::test(flavor = "multi_thread")]
@@ -91,16 +88,14 @@ async fn peeked_datagrams_stay() {
     assert_eq!(soon(right.peek(&mut buffer)).await.unwrap(), 4);
     assert_eq!(right.try_peek(&mut buffer).unwrap(), 4);
     assert_eq!(right.try_recv(&mut buffer).unwrap(), 4);
-    let error = right.try_peek(&mut buffer).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    assert_eq!(kind(right.try_peek(&mut buffer)), ErrorKind::WouldBlock);
 }
 
 #[arc::test(flavor = "multi_thread")]
 async fn attempts_without_waiting_say_would_block() {
     let ((left, from), (right, address)) = (bound().await, bound().await);
     let mut buffer = [0; 8];
-    let error = right.try_recv_from(&mut buffer).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    assert_eq!(kind(right.try_recv_from(&mut buffer)), ErrorKind::WouldBlock);
     assert_eq!(left.try_send_to(b"one", address).unwrap(), 3);
     soon(right.readable()).await.unwrap();
     assert_eq!(right.try_recv_from(&mut buffer).unwrap(), (3, from));
@@ -131,8 +126,7 @@ async fn options_are_set_and_read() {
 async fn what_a_broadcast_needs_is_the_option() {
     let (socket, _) = bound().await;
     let all = (Ipv4Addr::BROADCAST, 9);
-    let error = socket.send_to(b"all", all).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    assert_eq!(kind(socket.send_to(b"all", all).await), ErrorKind::PermissionDenied);
 }
 
 /// This uses the loopback interface, which needs no network.
@@ -176,8 +170,7 @@ async fn errors_of_the_system_keep_their_numbers() {
     #[cfg(unix)]
     assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::ADDRINUSE.raw_os_error()));
     let none: &[SocketAddr] = &[];
-    let error = UdpSocket::bind(none).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(kind(UdpSocket::bind(none).await), ErrorKind::InvalidInput);
 }
 
 #[arc::test]

@@ -2,12 +2,12 @@
 
 #![cfg(unix)]
 
-use crate::common::{Folder, soon};
+use crate::common::{Folder, all_text, kind, soon};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
 use futures_util::StreamExt;
 use rustix::io::Errno;
-use std::io::{ErrorKind, IoSlice, IoSliceMut};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -70,46 +70,30 @@ async fn refused(path: &Path) -> std::io::Error {
 async fn errors_of_the_system_keep_their_numbers() {
     let folder = Folder::new("errors");
     let path = folder.0.join("socket");
-    let number = |errno: Errno| Some(errno.raw_os_error());
-    let error = UnixStream::connect(&path).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert_eq!(error.raw_os_error(), number(Errno::NOENT));
     let unbound = UnixDatagram::unbound().unwrap();
-    let error = unbound.connect(&path).unwrap_err();
-    assert_eq!(error.raw_os_error(), number(Errno::NOENT));
+    let missing =
+        [UnixStream::connect(&path).await.unwrap_err(), unbound.connect(&path).unwrap_err()];
     drop(UnixListener::bind(&path).unwrap());
-    let error = refused(&path).await;
-    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-    assert_eq!(error.raw_os_error(), number(Errno::CONNREFUSED));
-    let error = UnixListener::bind(&path).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::AddrInUse);
-    assert_eq!(error.raw_os_error(), number(Errno::ADDRINUSE));
-    let error = UnixDatagram::bind(&path).unwrap_err();
-    assert_eq!(error.raw_os_error(), number(Errno::ADDRINUSE));
+    let refused = [refused(&path).await];
+    let taken = [UnixListener::bind(&path).unwrap_err(), UnixDatagram::bind(&path).unwrap_err()];
+    for (errors, kind, number) in [
+        (&missing[..], ErrorKind::NotFound, Errno::NOENT),
+        (&refused, ErrorKind::ConnectionRefused, Errno::CONNREFUSED),
+        (&taken, ErrorKind::AddrInUse, Errno::ADDRINUSE),
+    ] {
+        for error in errors {
+            assert_eq!((error.kind(), error.raw_os_error()), (kind, Some(number.raw_os_error())));
+        }
+    }
 }
 
 #[arc::test(flavor = "multi_thread")]
-async fn attempts_without_waiting_say_would_block() {
+async fn a_stream_is_split_and_shut_down() {
     let (mut left, right) = UnixStream::pair().unwrap();
-    let mut buffer = [0; 16];
-    let error = right.try_read(&mut buffer).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WouldBlock);
-    assert_eq!(left.try_write(b"one").unwrap(), 3);
-    let parts = [IoSlice::new(b"tw"), IoSlice::new(b"o")];
-    assert_eq!(left.try_write_vectored(&parts).unwrap(), 3);
-    soon(right.readable()).await.unwrap();
-    assert_eq!(right.try_read(&mut buffer[..2]).unwrap(), 2);
-    let (mut one, mut two) = ([0; 1], [0; 8]);
-    let mut parts = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-    assert_eq!(right.try_read_vectored(&mut parts).unwrap(), 4);
-    assert_eq!((&one, &two[..3]), (b"e", &b"two"[..]));
     let (_, mut writer) = UnixStream::split(&mut left);
     writer.write_all(b"end").await.unwrap();
     left.shutdown().await.unwrap();
-    let mut text = String::new();
-    soon((&mut &right).read_to_string(&mut text)).await.unwrap();
-    assert_eq!(text, "end");
-    assert!(right.take_error().unwrap().is_none());
+    assert_eq!(all_text(&mut &right).await, "end");
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -136,8 +120,7 @@ async fn datagrams_are_answered_by_name() {
         assert_eq!(from.as_pathname(), Some(&*server));
     }
     soon(echo).await.unwrap();
-    let error = socket.send_to(b"", folder.0.join("none")).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(kind(socket.send_to(b"", folder.0.join("none")).await), ErrorKind::NotFound);
 }
 
 #[arc::test(flavor = "multi_thread")]
@@ -199,11 +182,10 @@ fn accepting_without_descriptors_is_an_error_and_the_connection_waits() {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::*;
-    use crate::common::{Woken, poll_once};
+    use crate::common::waiting;
+    use crate::net_common::Counter;
     use futures_util::stream::FuturesUnordered;
     use socket2::{Domain, SockAddr, Socket, Type};
-    use std::pin::pin;
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     /// The kernel returns `WouldBlock`, and reports no event when there is room.
     #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -215,9 +197,7 @@ mod linux {
         socket.listen(0).unwrap();
         let listener = UnixListener::from_std(socket.into()).unwrap();
         let _first = soon(UnixStream::connect(&path)).await.unwrap();
-        let (_woken, waker) = Woken::new();
-        let mut second = pin!(UnixStream::connect(&path));
-        assert!(poll_once(second.as_mut(), &waker).is_pending());
+        let second = waiting(UnixStream::connect(&path));
         soon(listener.accept()).await.unwrap();
         soon(second).await.unwrap();
         soon(listener.accept()).await.unwrap();
@@ -332,7 +312,7 @@ mod linux {
         connected.connect(&path).unwrap();
         let unconnected = UnixDatagram::unbound().unwrap();
         while unconnected.try_send_to(b"other", &path).is_ok() {}
-        let (connected_polls, unconnected_polls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (connected_polls, unconnected_polls) = (Counter::default(), Counter::default());
         let start = Instant::now();
         let sending = async {
             let connected = counted(&connected_polls, connected.send(b"mine"));
@@ -353,23 +333,14 @@ mod linux {
         soon(async { arc_util::join!(sending, receiving) }).await;
         let most = usize::try_from(start.elapsed().as_millis()).unwrap() + 20;
         for polls in [connected_polls, unconnected_polls] {
-            assert!((2..most).contains(&polls.load(Relaxed)), "{polls:?}");
+            assert!((2..most).contains(&polls.get()), "{}", polls.get());
         }
     }
 
     /// Counts only the polls for which the future itself was woken, and not its neighbours.
-    async fn counted<F: Future>(polls: &AtomicUsize, future: F) -> F::Output {
-        let future = std::pin::pin!(future);
-        let mut alone = FuturesUnordered::from_iter([poll_counted(polls, future)]);
+    async fn counted<F: Future>(polls: &Counter, future: F) -> F::Output {
+        let mut alone = FuturesUnordered::from_iter([polls.polls_of(future)]);
         alone.next().await.unwrap()
-    }
-
-    async fn poll_counted<F: Future + Unpin>(polls: &AtomicUsize, mut future: F) -> F::Output {
-        std::future::poll_fn(|context| {
-            polls.fetch_add(1, Relaxed);
-            std::pin::Pin::new(&mut future).poll(context)
-        })
-        .await
     }
 
     #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -380,17 +351,14 @@ mod linux {
         let others = UnixDatagram::unbound().unwrap();
         while others.try_send_to(b"other", &path).is_ok() {}
         let sender = UnixDatagram::unbound().unwrap();
-        let (_woken, waker) = Woken::new();
-        let mut sending = pin!(sender.send_to(b"mine", &path));
-        assert!(poll_once(sending.as_mut(), &waker).is_pending());
+        let sending = waiting(sender.send_to(b"mine", &path));
         let mut buffer = [0; 8];
         assert_eq!(soon(receiver.recv(&mut buffer)).await.unwrap(), 5);
         assert_eq!(soon(sending).await.unwrap(), 4);
         while buffer[..4] != *b"mine" {
             soon(receiver.recv(&mut buffer)).await.unwrap();
         }
-        let error = receiver.try_recv_from(&mut buffer).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert_eq!(kind(receiver.try_recv_from(&mut buffer)), ErrorKind::WouldBlock);
         assert!(sender.try_send_to(b"mine", &path).is_ok());
     }
 }

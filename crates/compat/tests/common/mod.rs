@@ -2,11 +2,18 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::task::JoinHandle;
+use arc_compat::axum::{Serve, serve};
 use arc_compat::{ArcExecutor, ArcTimer, HyperIo};
+use async_channel::Sender;
+use async_tungstenite::{WebSocketStream, client_async};
+use axum::Router;
 use futures_util::future::{Either, select};
-use hyper::body::Body;
+use http_body_util::Empty;
+use hyper::Request;
+use hyper::body::{Body, Bytes};
 use hyper::client::conn::http2;
 use std::error::Error;
 use std::future::Future;
@@ -53,6 +60,96 @@ pub async fn tcp_pair() -> Result<(TcpStream, TcpStream)> {
     let client = TcpStream::connect(address).await?;
     let (server, _) = soon(listener.accept()).await?;
     Ok((client, server))
+}
+
+/// Serves a router, with limits, for as long as the runtime lives.
+pub async fn start(
+    router: Router,
+    limit: impl FnOnce(Serve<Router>) -> Serve<Router>,
+) -> Result<SocketAddr> {
+    let (listener, address) = listen().await?;
+    drop(arc::spawn(limit(serve(listener, router)).into_future()));
+    Ok(address)
+}
+
+/// Serves a router, with limits, until the sender is dropped.
+pub async fn start_ending(
+    router: Router,
+    limit: impl FnOnce(Serve<Router>) -> Serve<Router>,
+) -> Result<(SocketAddr, Sender<()>, JoinHandle<std::io::Result<()>>)> {
+    let (listener, address) = listen().await?;
+    let (stop, stopped) = async_channel::bounded::<()>(1);
+    let server = limit(serve(listener, router)).with_graceful_shutdown(async move {
+        let _closed = stopped.recv().await;
+    });
+    Ok((address, stop, arc::spawn(server.into_future())))
+}
+
+/// Reads until this has come.
+pub async fn until(stream: &mut TcpStream, end: &str) -> Result<String> {
+    let mut text = Vec::new();
+    while !text.ends_with(end.as_bytes()) {
+        let mut byte = [0];
+        soon(stream.read_exact(&mut byte)).await?;
+        text.push(byte[0]);
+    }
+    Ok(String::from_utf8(text)?)
+}
+
+/// All that comes, to the end of the connection.
+pub async fn rest(stream: &mut TcpStream) -> Result<String> {
+    let mut rest = String::new();
+    soon(stream.read_to_string(&mut rest)).await?;
+    Ok(rest)
+}
+
+/// The head of a request for the WebSocket at `/ws`.
+pub const UPGRADE: &str = "GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: close, upgrade\r\n\
+                           upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+                           sec-websocket-version: 13\r\n\r\n";
+
+/// A client of the WebSocket at `/ws`.
+pub async fn websocket(address: SocketAddr) -> Result<WebSocketStream<TcpStream>> {
+    let stream = TcpStream::connect(address).await?;
+    Ok(soon(client_async(format!("ws://{address}/ws"), stream)).await?.0)
+}
+
+/// More than a record of TLS (16 KiB) and the sockets' buffers hold: each side has to wait for the
+/// other.
+pub const LARGE_BYTES: usize = 8 << 20;
+
+pub fn pattern() -> Vec<u8> {
+    (0..LARGE_BYTES).map(|at| (at % 251) as u8).collect()
+}
+
+/// Sends many bytes to a server that sends them back, by the two ends of a connection.
+pub async fn large_echo<C, S>(client: C, server: S) -> Result
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let echo = arc::spawn(async move {
+        let (mut read, mut write) = server.split();
+        let count = arc_util::io::copy(&mut read, &mut write).await?;
+        write.close().await?;
+        std::io::Result::Ok(count)
+    });
+    let (mut read, mut write) = client.split();
+    let send = arc::spawn(async move {
+        write.write_all(&pattern()).await?;
+        write.close().await
+    });
+    let mut got = Vec::new();
+    soon(read.read_to_end(&mut got)).await?;
+    assert!(got == pattern(), "{} bytes came back", got.len());
+    soon(send).await??;
+    assert_eq!(soon(echo).await??, LARGE_BYTES as u64);
+    Ok(())
+}
+
+/// A request for a path, without a body.
+pub fn get(path: &str) -> Result<Request<Empty<Bytes>>> {
+    Ok(Request::get(format!("http://localhost{path}")).body(Empty::new())?)
 }
 
 /// A client of HTTP/2, with prior knowledge.

@@ -1,6 +1,6 @@
 //! Programs without a mistake: nothing of their waits stands out.
 
-use crate::{record, runtime, timeline};
+use crate::{record, timeline};
 use arc::net::{TcpListener, TcpStream};
 use arc::time::{Duration, sleep};
 use arc_trace::Format;
@@ -37,12 +37,18 @@ fn nothing_of_the_waits_stands_out() {
     }
 }
 
+/// Runs a program, of whose waits nothing stands out.
+#[track_caller]
+fn healthy(program: impl Future<Output = ()>) {
+    let (_recorder, runtime) = record(2);
+    runtime.block_on(program);
+    nothing_of_the_waits_stands_out();
+}
+
 /// Many tasks, which share a lock and a counter, and speak over channels.
 #[test]
 fn healthy_workers_behind_a_channel() {
-    let _recorder = record();
-    let runtime = runtime(2);
-    runtime.block_on(async {
+    healthy(async {
         let total = Arc::new(Mutex::new(0));
         let permits = Arc::new(Semaphore::new(4));
         let (sender, receiver) = mpsc::channel(16);
@@ -76,15 +82,12 @@ fn healthy_workers_behind_a_channel() {
         }
         assert_eq!(*total.lock().await, 1_999_000);
     });
-    nothing_of_the_waits_stands_out();
 }
 
 /// A server that greets its clients, which come one after the other and all at once.
 #[test]
 fn healthy_server() {
-    let _recorder = record();
-    let runtime = runtime(2);
-    runtime.block_on(async {
+    healthy(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let greeted = Arc::new(Mutex::new(0));
@@ -118,15 +121,12 @@ fn healthy_server() {
         server.abort();
         assert_eq!(*greeted.lock().await, 1_600);
     });
-    nothing_of_the_waits_stands_out();
 }
 
 /// A room in which what one says goes to all, through a channel for each.
 #[test]
 fn healthy_chat() {
-    let _recorder = record();
-    let runtime = runtime(2);
-    runtime.block_on(async {
+    healthy(async {
         let mut members = Vec::new();
         let mut tasks = Vec::new();
         for _ in 0..10 {
@@ -150,14 +150,12 @@ fn healthy_chat() {
             assert_eq!(task.await.unwrap(), 299 * 150);
         }
     });
-    nothing_of_the_waits_stands_out();
 }
 
 /// Each of these has a moment in which it looks like a mistake.
 #[test]
 fn what_looks_like_a_mistake_is_none() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     runtime.block_on(async {
         // Notified too early, but once in time as well.
         let notify = Arc::new(Notify::new());
@@ -209,9 +207,7 @@ fn what_looks_like_a_mistake_is_none() {
 fn healthy_store() {
     const CLIENTS: usize = 8;
     const REQUESTS: usize = 50;
-    let _recorder = record();
-    let runtime = runtime(2);
-    runtime.block_on(async {
+    healthy(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let values = Arc::new(RwLock::new(HashMap::new()));
@@ -277,7 +273,6 @@ fn healthy_store() {
             looks_on.recv().await.unwrap();
         }
     });
-    nothing_of_the_waits_stands_out();
 }
 
 struct Store {

@@ -23,14 +23,11 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Long enough to stand out.
 const LATE: Duration = Duration::from_millis(100);
 
-fn record() -> MutexGuard<'static, ()> {
+/// Begins to record, and builds a runtime.
+fn record(workers: usize) -> (MutexGuard<'static, ()>, Runtime) {
     let guard = RECORDER.lock().unwrap_or_else(PoisonError::into_inner);
     arc_trace::start(Options::default());
-    guard
-}
-
-fn runtime(workers: usize) -> Runtime {
-    Builder::new_multi_thread().workers(workers).build().unwrap()
+    (guard, Builder::new_multi_thread().workers(workers).build().unwrap())
 }
 
 fn timeline() -> Timeline {
@@ -38,8 +35,9 @@ fn timeline() -> Timeline {
 }
 
 /// One of the first two findings has all of these parts, in each of the formats that list them.
+/// Between two parts stand two dots.
 #[track_caller]
-fn stands_out(parts: &[&str]) {
+fn stands_out(parts: &str) {
     let timeline = timeline();
     let Some(found) = found(&timeline, parts) else {
         let text = Format::Text.render(&timeline);
@@ -50,14 +48,14 @@ fn stands_out(parts: &[&str]) {
     assert!(page.contains(&quoted), "{quoted} is not in the page");
 }
 
-fn found(timeline: &Timeline, parts: &[&str]) -> Option<String> {
+fn found(timeline: &Timeline, parts: &str) -> Option<String> {
     let first = timeline.findings().into_iter().take(2).map(|finding| finding.text);
-    first.into_iter().find(|text| parts.iter().all(|part| text.contains(part)))
+    first.into_iter().find(|text| parts.split(" .. ").all(|part| text.contains(part)))
 }
 
 /// Waits until a finding stands out: what goes on costs more and more.
 #[track_caller]
-fn comes_to_stand_out(parts: &[&str]) {
+fn comes_to_stand_out(parts: &str) {
     let start = Instant::now();
     while found(&timeline(), parts).is_none() && start.elapsed() < DEADLINE {
         std::thread::sleep(Duration::from_millis(20));
@@ -89,8 +87,7 @@ fn here(line: u32) -> String {
 
 #[test]
 fn lock_held_across_an_await() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let lock = Arc::new(Mutex::new(0));
@@ -106,17 +103,16 @@ fn lock_held_across_an_await() {
     let waited = here(line!() + 1);
     let victim = spawn_named("victim", async move { *lock.lock().await += 1 });
     runtime.block_on(async { (holder.await.unwrap(), victim.await.unwrap()) });
-    let lock = format!("for the Mutex made at {made}");
-    let since = format!("since {had}");
-    let await_of = ", across an await: it waited ";
-    stands_out(&["lock: task", "\"victim\"", &waited, &lock, "\"holder\"", &since, await_of]);
-    stands_out(&["for a timer that was due at"]);
+    stands_out(&format!(
+        "lock: task .. \"victim\" .. {waited} .. for the Mutex made at {made} .. \"holder\" .. \
+         since {had} .. , across an await: it waited "
+    ));
+    stands_out("for a timer that was due at");
 }
 
 #[test]
 fn tasks_that_wait_for_each_other() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let (left, right) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(())));
@@ -131,23 +127,16 @@ fn tasks_that_wait_for_each_other() {
     };
     let (had, waits) = (here(line!() - 5), here(line!() - 3));
     let tasks = [take("ann", &left, &right), take("bob", &right, &left)];
-    let waits = format!("waits at {waits}");
-    let had = format!("has had since {had}");
-    comes_to_stand_out(&[
-        "deadlock: tasks wait for each other",
-        "\"ann\"",
-        "\"bob\"",
-        &made,
-        &had,
-        &waits,
-    ]);
+    comes_to_stand_out(&format!(
+        "deadlock: tasks wait for each other .. \"ann\" .. \"bob\" .. {made} .. \
+         has had since {had} .. waits at {waits}"
+    ));
     tasks.iter().for_each(JoinHandle::abort);
 }
 
 #[test]
 fn many_are_woken_and_one_goes_on() {
-    let _recorder = record();
-    let runtime = runtime(1);
+    let (_recorder, runtime) = record(1);
     let _guard = runtime.enter();
     const WAITERS: usize = 100;
     let (notify, free) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
@@ -181,13 +170,14 @@ fn many_are_woken_and_one_goes_on() {
             waiter.await.unwrap();
         }
     });
-    stands_out(&["wake-ups that did nothing: ", "\"waiter\"", &line, "were by task", "\"waker\""]);
+    stands_out(&format!(
+        r#"wake-ups that did nothing: .. "waiter" .. {line} .. were by task .. "waker""#
+    ));
 }
 
 #[test]
 fn task_that_wakes_itself_over_and_over() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let is_done = Arc::new(AtomicUsize::new(0));
     let done = is_done.clone();
@@ -199,13 +189,12 @@ fn task_that_wakes_itself_over_and_over() {
     runtime.block_on(sleep(3 * LATE));
     is_done.store(1, Ordering::Relaxed);
     runtime.block_on(spins).unwrap();
-    stands_out(&["spins: task", "\"spins\"", "woke itself over and over: "]);
+    stands_out(r#"spins: task .. "spins" .. woke itself over and over: "#);
 }
 
 #[test]
 fn branch_that_another_one_starves() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let (stop, mut stops) = mpsc::unbounded_channel();
@@ -230,14 +219,14 @@ fn branch_that_another_one_starves() {
     runtime.block_on(has_begun).unwrap();
     stop.send(()).unwrap();
     runtime.block_on(server).unwrap();
-    let value = "starved: a value waited ";
-    stands_out(&[value, &made, "its receiver task", "\"server\"", "for other things"]);
+    stands_out(&format!(
+        r#"starved: a value waited .. {made} .. its receiver task .. "server" .. for other things"#
+    ));
 }
 
 #[test]
 fn permits_that_one_task_keeps() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let permits = Arc::new(Semaphore::new(1));
@@ -251,14 +240,15 @@ fn permits_that_one_task_keeps() {
     runtime.block_on(has_begun).unwrap();
     let victim = spawn_named("victim", async move { drop(permits.acquire().await) });
     runtime.block_on(async { (holder.await.unwrap(), victim.await.unwrap()) });
-    stands_out(&["lock: task", "\"victim\"", "permits of the Semaphore", &made, "\"holder\""]);
+    stands_out(&format!(
+        r#"lock: task .. "victim" .. permits of the Semaphore .. {made} .. "holder""#
+    ));
 }
 
 /// What the others wait for is known, although a task that spins has driven it out of the record.
 #[test]
 fn busy_task_does_not_wipe_out_what_the_others_wait_for() {
-    let _recorder = record();
-    let runtime = runtime(1);
+    let (_recorder, runtime) = record(1);
     let _guard = runtime.enter();
     let lock = Arc::new(Mutex::new(()));
     let guard = lock.clone().try_lock_owned().unwrap();

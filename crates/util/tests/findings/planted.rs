@@ -1,6 +1,6 @@
 //! Twelve mistakes that services make, and one that looks like one of them.
 
-use crate::{LATE, comes_to_stand_out, here, record, runtime, stands_out};
+use crate::{LATE, comes_to_stand_out, here, record, stands_out};
 use arc::task::{JoinHandle, spawn_named, yield_now};
 use arc::time::{Duration, sleep};
 use arc_util::sync::{
@@ -13,8 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn full_channel_whose_receiver_waits_for_the_sender() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let (sender, mut receiver) = mpsc::channel(1);
@@ -30,16 +29,17 @@ fn full_channel_whose_receiver_waits_for_the_sender() {
     });
     let abort = client.abort_handle();
     handle.send(client).unwrap();
-    let room = format!("for room in the channel made at {made}");
-    comes_to_stand_out(&["deadlock: tasks wait for each other", "\"server\"", "\"client\"", &room]);
+    comes_to_stand_out(&format!(
+        "deadlock: tasks wait for each other .. \"server\" .. \"client\" .. \
+         for room in the channel made at {made}"
+    ));
     abort.abort();
     server.abort();
 }
 
 #[test]
 fn two_tasks_that_want_a_second_permit_each() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let permits = Arc::new(Semaphore::new(2));
@@ -52,34 +52,31 @@ fn two_tasks_that_want_a_second_permit_each() {
             let _second = permits.acquire().await.unwrap();
         })
     });
-    let wait = format!("for permits of the Semaphore made at {made}");
-    comes_to_stand_out(&["deadlock: tasks wait for each other", "\"ann\"", "\"bob\"", &wait]);
+    comes_to_stand_out(&format!(
+        "deadlock: tasks wait for each other .. \"ann\" .. \"bob\" .. \
+         for permits of the Semaphore made at {made}"
+    ));
     tasks.iter().for_each(JoinHandle::abort);
 }
 
 #[test]
 fn task_that_joins_itself() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let (handle, own) = oneshot::channel::<JoinHandle<()>>();
     let line = here(line!() + 1);
     let task = spawn_named("ouroboros", async move { own.await.unwrap().await.unwrap() });
     let abort = task.abort_handle();
     handle.send(task).unwrap();
-    comes_to_stand_out(&[
-        "deadlock: a task waits for itself: task",
-        "\"ouroboros\"",
-        &line,
-        "to end",
-    ]);
+    comes_to_stand_out(&format!(
+        r#"deadlock: a task waits for itself: task .. "ouroboros" .. {line} .. to end"#
+    ));
     abort.abort();
 }
 
 #[test]
 fn reader_that_asks_to_write() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let lock = Arc::new(RwLock::new(0));
@@ -90,22 +87,16 @@ fn reader_that_asks_to_write() {
             *lock.write().await = 1;
         }
     });
-    let (reads, writes) = (format!("has had since {reads}"), format!("waits at {writes}"));
-    let wait = format!("for the RwLock made at {made}");
-    comes_to_stand_out(&[
-        "deadlock: a task waits for itself",
-        "\"upgrades\"",
-        &writes,
-        &wait,
-        &reads,
-    ]);
+    comes_to_stand_out(&format!(
+        "deadlock: a task waits for itself .. \"upgrades\" .. waits at {writes} .. \
+         for the RwLock made at {made} .. has had since {reads}"
+    ));
     task.abort();
 }
 
 #[test]
 fn writer_behind_a_reader_that_sleeps() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let lock = Arc::new(RwLock::new(0));
@@ -119,14 +110,15 @@ fn writer_behind_a_reader_that_sleeps() {
     runtime.block_on(has_begun).unwrap();
     let writer = spawn_named("writer", async move { *lock.write().await = 1 });
     runtime.block_on(async { (reader.await.unwrap(), writer.await.unwrap()) });
-    let wait = format!("for the RwLock made at {made}");
-    stands_out(&["lock: task", "\"writer\"", &wait, "\"reader\"", ", across an await: "]);
+    stands_out(&format!(
+        "lock: task .. \"writer\" .. for the RwLock made at {made} .. \"reader\" .. \
+         , across an await: "
+    ));
 }
 
 #[test]
 fn permit_that_is_kept_in_a_map() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let sessions: Arc<Mutex<HashMap<u32, OwnedSemaphorePermit>>> = Arc::default();
     let made = here(line!() + 1);
@@ -139,16 +131,17 @@ fn permit_that_is_kept_in_a_map() {
     runtime.block_on(login).unwrap();
     let next = spawn_named("next login", async move { drop(permits.acquire().await) });
     runtime.block_on(sleep(LATE));
-    let wait = format!("for permits of the Semaphore made at {made}");
-    stands_out(&["lock: task", "\"next login\"", &wait, "\"login\"", "it has ended meanwhile"]);
+    stands_out(&format!(
+        "lock: task .. \"next login\" .. for permits of the Semaphore made at {made} .. \
+         \"login\" .. it has ended meanwhile"
+    ));
     next.abort();
     drop(sessions);
 }
 
 #[test]
 fn notification_that_comes_before_anybody_waits() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let ready = Arc::new(Notify::new());
@@ -156,22 +149,17 @@ fn notification_that_comes_before_anybody_waits() {
     let starter = spawn_named("starter", async move { tells.notify_waiters() });
     runtime.block_on(starter).unwrap();
     let waiter = spawn_named("waiter", async move { ready.notified().await });
-    let wait = format!("for the Notify made at {made}");
-    comes_to_stand_out(&[
-        "missed: task",
-        "\"waiter\"",
-        &wait,
-        "\"starter\"",
-        "before anybody waited",
-    ]);
+    comes_to_stand_out(&format!(
+        "missed: task .. \"waiter\" .. for the Notify made at {made} .. \"starter\" .. \
+         before anybody waited"
+    ));
     waiter.abort();
 }
 
 #[test]
 fn answer_whose_sender_is_kept_in_a_map() {
     const LOST: u32 = 7;
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let (requests, mut requested) = mpsc::channel::<(u32, oneshot::Sender<u32>)>(16);
     let server = spawn_named("server", async move {
@@ -194,21 +182,17 @@ fn answer_whose_sender_is_kept_in_a_map() {
             assert_eq!(answered.await, Ok(id));
         }));
     }
-    let wait = format!("for the value of the oneshot channel made at {made}");
-    comes_to_stand_out(&[
-        "unanswered: task",
-        "\"client 7\"",
-        &wait,
-        "9 others from there came within",
-    ]);
+    comes_to_stand_out(&format!(
+        "unanswered: task .. \"client 7\" .. for the value of the oneshot channel made at {made} \
+         .. 9 others from there came within"
+    ));
     clients.iter().for_each(JoinHandle::abort);
     server.abort();
 }
 
 #[test]
 fn watcher_that_never_marks_a_value_as_seen() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let (config, changes) = watch::channel(0);
@@ -223,14 +207,15 @@ fn watcher_that_never_marks_a_value_as_seen() {
     runtime.block_on(sleep(LATE));
     is_over.store(true, Ordering::Relaxed);
     runtime.block_on(watcher).unwrap();
-    let saw = format!("saw values of the watch channel made at {made}");
-    stands_out(&["spins: task", "\"watcher\"", &saw, "does not mark them as seen"]);
+    stands_out(&format!(
+        "spins: task .. \"watcher\" .. saw values of the watch channel made at {made} .. \
+         does not mark them as seen"
+    ));
 }
 
 #[test]
 fn call_that_blocks_the_thread() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let (sender, receiver) = std::sync::mpsc::channel();
     let (begun, has_begun) = oneshot::channel();
@@ -241,16 +226,15 @@ fn call_that_blocks_the_thread() {
     });
     runtime.block_on(has_begun).unwrap();
     runtime.block_on(sleep(LATE));
-    stands_out(&["is stuck: it has polled task", "\"blocks\"", &line]);
+    stands_out(&format!(r#"is stuck: it has polled task .. "blocks" .. {line}"#));
     sender.send(()).unwrap();
     runtime.block_on(task).unwrap();
-    stands_out(&["long poll: task", "\"blocks\"", &line]);
+    stands_out(&format!(r#"long poll: task .. "blocks" .. {line}"#));
 }
 
 #[test]
 fn set_of_tasks_that_nobody_joins() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let (stop, mut stops) = oneshot::channel();
     let made = here(line!() + 2);
@@ -261,21 +245,17 @@ fn set_of_tasks_that_nobody_joins() {
             sleep(Duration::from_millis(1)).await;
         }
     });
-    let set = format!("tasks of the JoinSet made at {made}");
-    comes_to_stand_out(&[
-        "piles up: ",
-        &set,
-        "have ended, and nobody has joined them",
-        "\"server\"",
-    ]);
+    comes_to_stand_out(&format!(
+        "piles up: .. tasks of the JoinSet made at {made} .. \
+         have ended, and nobody has joined them .. \"server\""
+    ));
     stop.send(()).unwrap();
     runtime.block_on(server).unwrap();
 }
 
 #[test]
 fn channel_without_a_bound_whose_receiver_is_slow() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let made = here(line!() + 1);
     let (sender, mut receiver) = mpsc::unbounded_channel();
@@ -292,8 +272,10 @@ fn channel_without_a_bound_whose_receiver_is_slow() {
             sleep(Duration::from_millis(1)).await;
         }
     });
-    let values = format!("values were in the unbounded channel made at {made}");
-    comes_to_stand_out(&["piles up: ", &values, "\"fast\"", "sends faster than task", "\"slow\""]);
+    comes_to_stand_out(&format!(
+        "piles up: .. values were in the unbounded channel made at {made} .. \"fast\" .. \
+         sends faster than task .. \"slow\""
+    ));
     is_over.store(true, Ordering::Relaxed);
     runtime.block_on(fast).unwrap();
     slow.abort();
@@ -301,8 +283,7 @@ fn channel_without_a_bound_whose_receiver_is_slow() {
 
 #[test]
 fn program_in_which_nobody_is_left() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let (begun, has_begun) = std::sync::mpsc::channel();
     let program = std::thread::spawn(move || {
         runtime.block_on(async {
@@ -319,14 +300,10 @@ fn program_in_which_nobody_is_left() {
         });
     });
     let worker = has_begun.recv().unwrap();
-    let waits = "for the value of the oneshot channel";
-    comes_to_stand_out(&[
-        "nobody is left: ",
-        "block_on",
-        waits,
-        "\"worker\"",
-        "for a value from the",
-    ]);
+    comes_to_stand_out(
+        "nobody is left: .. block_on .. for the value of the oneshot channel .. \"worker\" .. \
+         for a value from the",
+    );
     worker.abort();
     program.join().unwrap();
 }
@@ -334,8 +311,7 @@ fn program_in_which_nobody_is_left() {
 /// It has nobody who sends, but a timer, and so may go on.
 #[test]
 fn program_that_sleeps_has_somebody_left() {
-    let _recorder = record();
-    let runtime = runtime(2);
+    let (_recorder, runtime) = record(2);
     let _guard = runtime.enter();
     let (_work, mut works) = mpsc::channel::<()>(1);
     let worker = spawn_named("worker", async move { works.recv().await });
