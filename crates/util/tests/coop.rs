@@ -134,9 +134,6 @@ fn channels_for_one_value_let_others_run() {
         sender.send(1).unwrap();
         receiver.await.unwrap();
     });
-    let (mut sender, receiver) = oneshot::channel::<()>();
-    drop(receiver);
-    lets_others_run(async || sender.closed().await);
 }
 
 /// What is received is tokio's. The locks are tokio's own, and the channel is another crate's,
