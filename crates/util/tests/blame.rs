@@ -18,6 +18,10 @@ fn blamed(call: impl FnOnce()) -> Option<String> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
 
+    // With the feature `hint`, the first runtime of a process puts a hook of its own before the one
+    // that is there. That must not come between the two lines below.
+    drop(Runtime::new());
+
     let file = Arc::new(Mutex::new(None));
     let kept = file.clone();
     let before = std::panic::take_hook();
