@@ -160,7 +160,9 @@ pub enum Event {
 pub struct Record {
     /// Nanoseconds of the recorder's clock. To read the clock is most of what an event costs, so
     /// what only adds to the event before it has the time of that one: `Ready`, `OutOfBudget`, what
-    /// a task waits for, gets and gives back, and values that are sent and received.
+    /// a task waits for, gets and gives back, and values that are sent and received. So has the
+    /// step by which a poll begins right after another one, and that by which a task is woken
+    /// because of what the kernel has told.
     pub at: u64,
     /// What happened.
     pub event: Event,

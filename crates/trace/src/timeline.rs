@@ -369,6 +369,7 @@ impl Timeline {
             let in_time = thread.records.iter().filter(|record| record.at <= recording.taken);
             records.extend(in_time.map(|record| (lane, *record)));
         }
+        while delay_early_steps(&mut records) {}
         // Stable: the records of one thread keep their order.
         records.sort_by_key(|(_, record)| record.at);
 
@@ -438,6 +439,37 @@ impl Timeline {
         }
         label
     }
+}
+
+/// A task's steps come one after the other, also on different threads. But a step may have the time
+/// of the event before it on its thread, which is a little too early. So it is delayed until the
+/// step before it, and so is what follows on its thread. The records are in the order of their
+/// threads. Returns whether there was such a step.
+fn delay_early_steps(records: &mut [(usize, Record)]) -> bool {
+    let mut steps = HashMap::new();
+    for (lane, Record { at, event }) in &*records {
+        if let Event::Step { task, number } = event {
+            steps.insert((*task, *number), (*lane, *at));
+        }
+    }
+
+    let mut any_was_early = false;
+    let (mut thread, mut earliest) = (0, 0);
+    for (lane, record) in records {
+        if thread != *lane {
+            (thread, earliest) = (*lane, 0);
+        }
+        if let Event::Step { task, number } = record.event
+            && let Some(&(other, at)) = steps.get(&(task, number.wrapping_sub(1)))
+            && other != *lane
+            && at > record.at
+        {
+            earliest = earliest.max(at + 1);
+        }
+        any_was_early |= record.at < earliest;
+        record.at = record.at.max(earliest);
+    }
+    any_was_early
 }
 
 impl Reader {

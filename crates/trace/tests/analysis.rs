@@ -518,3 +518,17 @@ fn the_culprit_is_of_the_same_runtime() {
     }
     finds_not(&timeline, "slept");
 }
+
+/// The time of a step may be that of the event before it on its thread, before the task had come
+/// into its queue on another one.
+#[test]
+fn a_poll_comes_after_its_task_was_queued_whatever_the_clock_was_when_it_was_read() {
+    let timeline = recording(&[
+        "1ms step 1 2, 2ms polled 1, 2ms step 2 2, 2ms reads 5, 4ms polled 2",
+        "3ms spawned 2, 3ms step 2 1",
+    ]);
+    let poll = timeline.polls.iter().find(|poll| poll.task == 2).expect("it is there");
+    assert_eq!((poll.begin, poll.end), (3 * MS + 1, Some(4 * MS)));
+    assert_eq!(poll.queued.map(|queued| queued.at), Some(3 * MS));
+    assert!(timeline.tasks[&2].queued.is_none(), "it is in no queue after that");
+}

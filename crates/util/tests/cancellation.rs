@@ -7,6 +7,7 @@ use arc_util::sync::{
 use arc_util::task::JoinSet;
 use std::future::{pending, poll_fn, ready};
 use std::hash::BuildHasher;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -185,4 +186,23 @@ fn clones_of_a_token_have_one_hash() {
     for other in [CancellationToken::new(), token.child_token()] {
         assert_ne!(hasher.hash_one(other), hasher.hash_one(&token));
     }
+}
+
+/// A waker that panics keeps nobody else from being woken, and its panic comes to the caller.
+#[test]
+fn all_children_are_told_though_a_waker_panics() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker panics on purpose");
+        }
+    }
+
+    let token = CancellationToken::new();
+    let children = [(); 3].map(|()| token.child_token());
+    let mut panics = pin!(children[1].cancelled());
+    assert!(poll_once(panics.as_mut(), &Arc::new(Panics).into()).is_pending());
+    let others = [&token, &children[0], &children[2]].map(|token| waiting(token.cancelled()));
+    catch_unwind(AssertUnwindSafe(|| token.cancel())).expect_err("it comes through");
+    assert_eq!(others.map(|other| other.wakes()), [1; 3]);
 }

@@ -496,3 +496,15 @@ fn a_stream_says_how_many_values_are_left() {
     drop(sender);
     assert_eq!(receiver.size_hint(), (1, Some(1)));
 }
+
+#[test]
+fn permits_are_described_whatever_the_values_are() {
+    struct Plain;
+    let (sender, _receiver) = mpsc::channel::<Plain>(3);
+    let described = format!("{:?}", sender.try_reserve());
+    assert!(described.starts_with("Ok(Permit"), "{described}");
+    let described = format!("{:?}", sender.try_reserve_many(2));
+    assert!(described.starts_with("Ok(PermitIterator"), "{described}");
+    let described = format!("{:?}", sender.clone().try_reserve_owned().ok());
+    assert!(described.starts_with("Some(OwnedPermit"), "{described}");
+}

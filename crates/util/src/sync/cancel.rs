@@ -8,6 +8,7 @@ use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::mem::replace;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -149,9 +150,15 @@ impl CancellationToken {
 
         // Wakers are foreign code: they are called without the lock.
         drop(family);
+        let mut panic = None;
         for node in nodes.iter().rev() {
             node.told.provides();
-            node.cancelled.notify_waiters();
+            // A waker that panics must not keep others from being woken.
+            let notify = AssertUnwindSafe(|| node.cancelled.notify_waiters());
+            panic = panic.or(catch_unwind(notify).err());
+        }
+        if let Some(payload) = panic {
+            resume_unwind(payload);
         }
     }
 

@@ -92,7 +92,8 @@ impl Semaphore {
     /// # Panics
     ///
     /// Panics when more than [`MAX_PERMITS`](Self::MAX_PERMITS) would be available. (Permits
-    /// that are given back beyond this number are dropped without a panic.)
+    /// that are given back beyond this number are dropped without a panic, unless two threads give
+    /// them back at the same moment.)
     #[track_caller]
     pub fn add_permits(&self, count: usize) {
         assert!(count <= self.room(), "a semaphore has at most MAX_PERMITS permits");

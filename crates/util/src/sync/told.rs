@@ -128,17 +128,22 @@ mod on {
 
         /// A value goes into the channel.
         pub(crate) fn sends(&self) {
-            self.inside.fetch_add(1, Ordering::Relaxed);
-            if is_on() {
-                tell::sends(self.resource());
-            }
+            self.enters();
         }
 
         /// A value goes into a channel that has room for any number.
         pub(crate) fn sends_without_limit(&self) {
-            self.sends();
-            let inside = self.inside.load(Ordering::Relaxed);
+            let inside = self.enters();
             self.piles(inside, || inside);
+        }
+
+        /// Returns how many values are in the channel with this one.
+        fn enters(&self) -> usize {
+            let before = self.inside.fetch_add(1, Ordering::Relaxed);
+            if is_on() {
+                tell::sends(self.resource());
+            }
+            before.wrapping_add(1)
         }
 
         /// So many values come out of the channel.

@@ -1,12 +1,12 @@
-//! The errors of sending to a channel and of receiving from it: tokio's.
+//! The errors of sending to a channel and of receiving from it: tokio's, but for the one that
+//! tokio has only together with its timers.
 
 pub use tokio::sync::mpsc::error::{SendError, TryRecvError, TrySendError};
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a value was not sent in time. Contains the value. (tokio has its own only together with its
-/// timers.)
+/// Why a value was not sent in time. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SendTimeoutError<T> {
     /// The channel was full for that long.

@@ -4,6 +4,7 @@ use super::error::{SendError, TrySendError};
 use super::sender::Sender;
 use super::tolds::Tolds;
 use crate::sync::wait::wait;
+use std::fmt;
 use std::iter::FusedIterator;
 use tokio::sync::mpsc as tokio;
 
@@ -122,7 +123,6 @@ impl<T> Sender<T> {
 ///
 /// The value can be sent even if the receiver was closed meanwhile: a closed receiver waits for
 /// all permits that are out. Dropping the permit frees the place.
-#[derive(Debug)]
 #[must_use = "a place that is not used is freed"]
 pub struct Permit<'a, T> {
     told: &'a Tolds,
@@ -140,7 +140,6 @@ impl<T> Permit<'_, T> {
 /// Several places in a channel, as an iterator of permits; made by [`Sender::reserve_many`].
 ///
 /// Dropping the iterator frees the places of the permits that it has not returned.
-#[derive(Debug)]
 #[must_use = "places that are not used are freed"]
 pub struct PermitIterator<'a, T> {
     told: &'a Tolds,
@@ -165,7 +164,6 @@ impl<T> FusedIterator for PermitIterator<'_, T> {}
 
 /// A place in a channel, like [`Permit`], that owns the sender; made by
 /// [`Sender::reserve_owned`].
-#[derive(Debug)]
 #[must_use = "a place that is not used is freed"]
 pub struct OwnedPermit<T> {
     told: Tolds,
@@ -193,5 +191,24 @@ impl<T> OwnedPermit<T> {
     /// Returns whether the sender sends into the channel of this permit.
     pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
         self.permit.same_channel_as_sender(&sender.sender)
+    }
+}
+
+// tokio's, which ask nothing of `T`.
+impl<T> fmt::Debug for Permit<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.permit.fmt(formatter)
+    }
+}
+
+impl<T> fmt::Debug for PermitIterator<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.permits.fmt(formatter)
+    }
+}
+
+impl<T> fmt::Debug for OwnedPermit<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.permit.fmt(formatter)
     }
 }

@@ -24,15 +24,17 @@ pub struct UnboundedReceiver<T> {
 }
 
 impl<T> Receiver<T> {
-    /// How many values there are, together with those for which a place is reserved.
-    fn expected(&self) -> usize {
-        self.max_capacity() - self.capacity()
+    /// How many values come, at most: those that are there, and those for which a place is
+    /// reserved.
+    fn most(&self) -> Option<usize> {
+        self.is_closed().then(|| self.max_capacity() - self.capacity())
     }
 }
 
 impl<T> UnboundedReceiver<T> {
-    fn expected(&self) -> usize {
-        self.len()
+    /// While there are senders, one may be about to send, also if the channel is closed.
+    fn most(&self) -> Option<usize> {
+        (self.sender_strong_count() == 0).then(|| self.len())
     }
 }
 
@@ -174,10 +176,11 @@ macro_rules! receiver {
             }
 
             fn size_hint(&self) -> (usize, Option<usize>) {
-                (self.len(), self.is_closed().then(|| self.expected()))
+                (self.len(), self.most())
             }
         }
 
+        #[cfg(feature = "trace")]
         impl<T> Drop for $name<T> {
             fn drop(&mut self) {
                 // What is left is dropped: nobody is to take it for a pile.

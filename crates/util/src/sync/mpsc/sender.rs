@@ -100,7 +100,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         may_block("blocking_send");
-        // A thread that ends may send as well, but not wait.
+        // Without waiting, if there is room: a budget of the caller's does not matter then.
         match self.try_send(value) {
             Err(TrySendError::Full(value)) => block_on(self.send(value)),
             sent => sent.map_err(|error| SendError(error.into_inner())),
@@ -122,6 +122,10 @@ impl<T> UnboundedSender<T> {
     ///
     /// Fails when the receiver is closed or dropped. The error contains the value.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        // A value that nobody receives is not told of.
+        if self.sender.is_closed() {
+            return Err(SendError(value));
+        }
         // Told first: the receiver may have the value sooner than this function returns.
         self.told.value.sends_without_limit();
         self.sender.send(value)
