@@ -25,7 +25,7 @@ mod on_tokio;
 mod rules;
 mod system;
 
-/// The policy, as arc compiles it.
+// The policy, as arc compiles it.
 #[path = "../../../../../src/scheduler/policy.rs"]
 mod policy;
 
