@@ -3,7 +3,9 @@
 
 use crate::net_common::*;
 use arc::io::AsyncWriteExt;
-use arc::net::{SocketAddr, TcpListener, TcpStream};
+#[cfg(unix)]
+use arc::net::TcpListener;
+use arc::net::{SocketAddr, TcpStream};
 use arc::task::{JoinHandle, spawn_blocking};
 use arc::time::timeout;
 use std::collections::BTreeSet;

@@ -9,7 +9,9 @@ use arc::task::{spawn_blocking, yield_now};
 use arc::time::{sleep, timeout};
 use socket2::SockRef;
 use std::future::poll_fn;
-use std::io::{ErrorKind, Read as _, Result, Write as _};
+#[cfg(all(target_os = "linux", not(any(arc_oneshot, arc_portable))))]
+use std::io::Read as _;
+use std::io::{ErrorKind, Result, Write as _};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Files: what was written is there, whatever becomes of the handle and the runtime.
 
-use crate::common::{
-    Folder, all_text, few_threads, fill_the_pool, kind, soon, until, waiting, waits,
-};
+#[cfg(unix)]
+use crate::common::waiting;
+use crate::common::{Folder, all_text, few_threads, fill_the_pool, kind, soon, until, waits};
 use arc::runtime::{Builder, Runtime};
 use arc_util::fs::{self, DirBuilder, File, OpenOptions};
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt};

@@ -1,7 +1,9 @@
 //! `TcpSocket`, and connecting to several addresses at once.
 
 use crate::common::{all_text, kind, soon};
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+#[cfg(target_os = "linux")]
+use arc::io::AsyncReadExt;
+use arc::io::AsyncWriteExt;
 use arc_util::net::{SocketAddr, TcpListener, TcpSocket, connect};
 use socket2::SockRef;
 use std::io::ErrorKind;

@@ -10,7 +10,9 @@ use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
-use std::task::{Context, Waker};
+use std::task::Context;
+#[cfg(unix)]
+use std::task::Waker;
 
 #[arc::test]
 async fn numbers_of_each_type_are_read_as_they_were_written() {
