@@ -129,10 +129,9 @@ impl Origin {
 impl fmt::Display for TaskInfo {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // One line, so that logs stay readable: who it is, where it comes from, and what it does.
-        let Self { id, name, location, state, polls } = self;
+        let Self { id, name, location: at, state, polls } = self;
         let name = name.as_ref().map_or(String::new(), |name| format!(" {name:?}"));
-        write!(formatter, "task {id}{name}, spawned at {location}, ")?;
-        write!(formatter, "polled {polls}x: {state:?}")
+        write!(formatter, "task {id}{name}, spawned at {at}, polled {polls}x: {state:?}")
     }
 }
 

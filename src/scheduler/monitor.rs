@@ -121,8 +121,7 @@ fn report_if_due(
     }
 
     // If the hook is busy, the next tick tries again.
-    let report = |task| shared.config.on_long_poll.report(task);
-    if describe().is_none_or(report) {
+    if describe().is_none_or(|task| shared.config.on_long_poll.report(task)) {
         sighting.set_reported(turn);
     }
 }

@@ -130,9 +130,11 @@ impl Pool {
         let mut given_up = state.jobs.split_off(begun);
         state.given_up.append(&mut given_up);
         state.is_closed = true;
+        let any_thread = state.threads > 0;
+        drop(state);
 
         // All threads that wait look whether there is a job for them, and end if not.
-        if state.threads > 0 {
+        if any_thread {
             self.news.notify_all();
         }
     }
