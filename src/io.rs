@@ -84,7 +84,7 @@ impl<T: AsSource> Async<T> {
     pub fn new(io: T) -> Result<Self> {
         let runtime = context::current("a socket or signal was used").runtime.clone();
         SockRef::from(&io).set_nonblocking(true)?;
-        let source = runtime.driver.register(&io)?;
+        let source = runtime.driver.register(io.source())?;
         Ok(Self { io: Some(io), source, runtime, short_means_drained: false })
     }
 
@@ -186,7 +186,7 @@ impl<T: AsSource> Async<T> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // Ready: an event came meanwhile, so try again.
                     let driver = &self.runtime.driver;
-                    ready!(driver.poll_ready(self.get_ref(), waiter, context))?;
+                    ready!(driver.poll_ready(self.get_ref().source(), waiter, context))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Done, or a true error. Either has taken time.

@@ -20,7 +20,7 @@ pub(crate) mod timers;
 pub(crate) mod wheel;
 
 use crate::driver::kernel::{Kernel, Until};
-use crate::driver::reactor::{Source, Waiter, WaiterKind, gone};
+use crate::driver::reactor::{Lent, Source, Waiter, WaiterKind, gone};
 use crate::driver::readiness::{GONE, HANG_UP, READY};
 use crate::driver::timers::Timers;
 use crate::hooks::{sim, tell};
@@ -127,9 +127,7 @@ impl Driver {
 
     /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it or the
     /// runtime has ended.
-    pub(crate) fn register(&self, io: &impl AsSource) -> Result<Arc<Source>> {
-        // The user's code, so outside of the lock.
-        let io = io.source();
+    pub(crate) fn register(&self, io: Lent<'_>) -> Result<Arc<Source>> {
         let mut sources = lock(&self.sources);
         if sources.is_closed {
             return Err(gone());
@@ -137,7 +135,7 @@ impl Driver {
 
         // An event that comes at once finds the source: `collect` needs the lock to look for it.
         let place = sources.slab.vacant_entry();
-        let source = Arc::new(Source::new(place.key(), &&io));
+        let source = Arc::new(Source::new(place.key(), io));
         self.kernel.add(&io, source.key)?;
         Ok(place.insert(source).clone())
     }
@@ -149,7 +147,9 @@ impl Driver {
         // The caller has the source, so this does not drop it. (`close` may have taken it out.)
         let _ = lock(&self.sources).slab.try_remove(source.key);
         let io = ManuallyDrop::new(io);
-        self.kernel.delete(&source.descriptor_of(&*io)?)?;
+        let lent = io.source();
+        source.check(lent)?;
+        self.kernel.delete(&lent)?;
         Ok(ManuallyDrop::into_inner(io))
     }
 
@@ -166,7 +166,7 @@ impl Driver {
     /// when that changes.
     pub(crate) fn poll_ready(
         &self,
-        io: &impl AsSource,
+        io: Lent<'_>,
         waiter: &mut Waiter<'_>,
         context: &Context<'_>,
     ) -> Poll<Result<()>> {
@@ -174,7 +174,7 @@ impl Driver {
         let direction = waiter.direction as usize;
 
         // The user's code may run here, and where a waker is dropped or woken: not under the lock.
-        let io = source.descriptor_of(io)?;
+        source.check(io)?;
         let waker = context.waker().clone();
         let mut waiting = lock(&source.waiting);
         if source.readiness[direction].load().is_ready() {

@@ -30,7 +30,7 @@
 
 use crate::driver::readiness::Readiness;
 use crate::sync::{Mutex, lock};
-use polling::{AsRawSource, AsSource};
+use polling::AsRawSource;
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
 use std::mem::take;
@@ -45,6 +45,12 @@ pub enum Direction {
     Write,
 }
 
+/// A descriptor that its owner lends.
+#[cfg(unix)]
+pub(crate) type Lent<'a> = std::os::fd::BorrowedFd<'a>;
+#[cfg(windows)]
+pub(crate) type Lent<'a> = std::os::windows::io::BorrowedSocket<'a>;
+
 /// One registered descriptor. The arrays have an element for each [`Direction`].
 pub(crate) struct Source {
     pub(crate) key: usize,
@@ -56,21 +62,19 @@ pub(crate) struct Source {
 
 impl Source {
     /// A new source counts as ready: the first attempt costs less than to ask the kernel.
-    pub(crate) fn new(key: usize, io: &impl AsRawSource) -> Self {
+    pub(crate) fn new(key: usize, io: Lent<'_>) -> Self {
         let readiness = [Readiness::new_ready(), Readiness::new_ready()];
-        Self { key, number: io.raw() as i64, readiness, waiting: Mutex::default() }
+        Self { key, number: (&io).raw() as i64, readiness, waiting: Mutex::default() }
     }
 
-    /// Asks for the descriptor again. A type may answer with another one than was registered, which
-    /// may be another source's: that one's registration must not be touched. (A number says nothing
-    /// of what is behind it, but there is nothing else to compare.)
-    pub(crate) fn descriptor_of(&self, io: &impl AsSource) -> Result<impl AsSource> {
-        let descriptor = io.source();
-        if (&descriptor).raw() as i64 == self.number {
-            Ok(descriptor)
-        } else {
-            Err(Error::other("as_fd or as_socket gave another descriptor than before"))
+    /// A type may lend another descriptor than was registered, which may be another source's: that
+    /// one's registration must not be touched. (A number says nothing of what is behind it, but
+    /// there is nothing else to compare.)
+    pub(crate) fn check(&self, io: Lent<'_>) -> Result<()> {
+        if (&io).raw() as i64 == self.number {
+            return Ok(());
         }
+        Err(Error::other("as_fd or as_socket gave another descriptor than before"))
     }
 
     /// Sets flags in the words of the directions that are `ready`, and then takes their wakers.

@@ -151,18 +151,22 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     let origin = Origin::new(Kind::Blocking);
     let (job, handle) = make_task(&runtime, origin, async { function() });
 
-    // The runtime may end.
-    let Some(job) = job else { return Ok(handle) };
+    // There is none if the runtime ends.
+    if let Some(job) = job {
+        push_job(&runtime, job)?;
+    }
+    Ok(handle)
+}
 
+fn push_job(runtime: &Arc<Shared>, job: Runnable) -> io::Result<()> {
     // It counts as queued until its thread runs it.
     job.metadata().enter_queue();
-    let Some(job) = sim::run_later(job, simulate_job) else { return Ok(handle) };
+    let Some(job) = sim::run_later(job, simulate_job) else { return Ok(()) };
 
     // If there is no free thread, the pool starts one.
     let name = || (runtime.config.thread_name)("blocking");
-    let start = |name| threads::start(&runtime, name, run_jobs).map(drop);
-    runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)?;
-    Ok(handle)
+    let start = |name| threads::start(runtime, name, run_jobs).map(drop);
+    runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)
 }
 
 /// Spawns a task. If the runtime has ended, the task is dropped here, outside of any lock, and the
@@ -190,7 +194,8 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     origin: Origin,
     future: F,
 ) -> (Option<Runnable>, JoinHandle<F::Output>) {
-    if size_of::<F>() > FUTURE_SIZE_MAX {
+    // `const`: what is not boxed is not compiled for a second time.
+    if const { size_of::<F>() > FUTURE_SIZE_MAX } {
         // It is the same future, behind a pointer.
         let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
         return make_task(runtime, origin, boxed);

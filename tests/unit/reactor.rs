@@ -9,6 +9,7 @@ use std::task::Wake;
 use crate::driver::Driver;
 use crate::driver::reactor::*;
 use crate::sync::{Arc, Duration, Instant, Mutex, lock};
+use polling::AsSource;
 use std::task::{Context, Waker};
 
 /// Counts how often it is woken.
@@ -72,7 +73,7 @@ struct Registered {
 impl Registered {
     fn new() -> Self {
         let (driver, (peer, io)) = (Driver::new(1).unwrap(), pair());
-        let source = driver.register(&io).unwrap();
+        let source = driver.register(io.source()).unwrap();
         let registered = Self { driver, source, io, peer };
         registered.clear(Direction::Read);
         registered.clear(Direction::Write);
@@ -98,7 +99,7 @@ impl Registered {
 
     fn poll(&self, waiter: &mut Waiter<'_>, waker: &Waker) -> bool {
         let context = Context::from_waker(waker);
-        self.driver.poll_ready(&self.io, waiter, &context).is_ready()
+        self.driver.poll_ready(self.io.source(), waiter, &context).is_ready()
     }
 
     /// Leaves a waker that waits to read.
@@ -284,7 +285,7 @@ fn event_of_the_last_tenant_is_one_attempt_in_vain_for_the_next_one() {
     let old_key = it.source.key;
     it.driver.deregister(&it.source, &it.io).unwrap();
     let ((next_peer, next), first) = (pair(), it.io);
-    it.source = it.driver.register(&next).unwrap();
+    it.source = it.driver.register(next.source()).unwrap();
     let first_peer = std::mem::replace(&mut it.peer, next_peer);
     it.io = next;
     it.clear(Direction::Read);
@@ -323,7 +324,7 @@ fn places_are_used_again() {
     let driver = Driver::new(1).unwrap();
     let (_left, right) = pair();
     for _ in 0..1_000 {
-        let source = driver.register(&right).unwrap();
+        let source = driver.register(right.source()).unwrap();
         assert_eq!(source.key, 0);
         driver.deregister(&source, &right).unwrap();
     }
@@ -339,11 +340,11 @@ fn failed_registration_leaves_nothing_behind() {
     let (_left, right) = pair();
     let file = std::fs::File::open("/proc/self/exe").unwrap();
     for _ in 0..100 {
-        assert!(driver.register(&file).is_err());
+        assert!(driver.register(file.source()).is_err());
     }
     assert!(!driver.has_sources());
-    let source = driver.register(&right).unwrap();
-    assert!(driver.register(&right).is_err(), "registered twice");
+    let source = driver.register(right.source()).unwrap();
+    assert!(driver.register(right.source()).is_err(), "registered twice");
     assert_eq!(lock(&driver.sources).slab.len(), 1);
     driver.deregister(&source, &right).unwrap();
     assert!(!driver.has_sources());
@@ -375,7 +376,7 @@ fn closed_reactor_wakes_everybody_and_takes_nobody_in() {
         assert!(it.is_ready(direction, &reads));
     }
     let (_other, another) = pair();
-    let error = it.driver.register(&another).err().unwrap();
+    let error = it.driver.register(another.source()).err().unwrap();
     assert!(error.to_string().contains("has ended"), "{error}");
     // The socket itself goes on, and can be taken out.
     it.driver.deregister(&it.source, &it.io).unwrap();
@@ -415,14 +416,14 @@ fn wakers_are_dropped_outside_the_locks() {
     let shared = Arc::new((Driver::new(1).unwrap(), Mutex::new(None)));
     let driver = &shared.0;
     let (mut left, right) = pair();
-    let source = driver.register(&right).unwrap();
+    let source = driver.register(right.source()).unwrap();
     *shared.1.lock().unwrap() = Some(source.clone());
     let readiness = &source.readiness[Direction::Read as usize];
     let poll = || {
         let waker = Waker::from(Arc::new(Reenters(shared.clone())));
         let (direction, kind) = (Direction::Read, WaiterKind::Poll);
         let mut waiter = Waiter { source: &source, direction, kind };
-        driver.poll_ready(&right, &mut waiter, &Context::from_waker(&waker)).is_ready()
+        driver.poll_ready(right.source(), &mut waiter, &Context::from_waker(&waker)).is_ready()
     };
     readiness.clear(readiness.load());
     // So many that the list is cleared out several times.

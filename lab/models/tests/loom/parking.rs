@@ -9,6 +9,7 @@ use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, thread};
 use crate::world::{self, Crew, Gate, block_on, make_polls_short, shared, task};
 use std::future::poll_fn;
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
@@ -83,7 +84,7 @@ fn task_that_is_injected_beside_a_long_poll_is_polled() {
 fn shared_with_a_source() -> (Arc<Shared>, usize) {
     let shared = shared(2);
     make_polls_short(&shared);
-    let source = shared.driver.register(&std::io::stderr()).unwrap();
+    let source = shared.driver.register(std::io::stderr().as_fd()).unwrap();
     (shared, source.key)
 }
 
