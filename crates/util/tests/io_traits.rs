@@ -4,7 +4,8 @@ use crate::common::{all_text, kind, soon, tcp_pair, waits};
 use crate::script::{Bytes, Fails, Script, Waits};
 use arc_util::io::{
     AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeekExt, AsyncWrite,
-    AsyncWriteExt, BufReader, BufWriter, Cursor, SeekFrom, copy, copy_buf, duplex, split,
+    AsyncWriteExt, BufReader, BufWriter, Cursor, SeekFrom, copy, copy_bidirectional, copy_buf,
+    duplex, split,
 };
 use futures_util::{StreamExt, TryStreamExt};
 use std::io::{Error, ErrorKind, Result};
@@ -83,6 +84,9 @@ async fn an_interrupted_writer_is_written_to_again() {
     let mut writer = interrupted_writer();
     assert_eq!(copy_buf(&mut BufReader::new(interrupted()), &mut writer).await.unwrap(), 13);
     assert_eq!(writer.taken, b"one,two\nthree");
+    let (mut one, mut other) = (interrupted(), interrupted());
+    assert_eq!(copy_bidirectional(&mut one, &mut other).await.unwrap(), (13, 13));
+    assert_eq!([&one.taken, &other.taken], [b"one,two\nthree!"; 2]);
 }
 
 #[cfg(feature = "bytes")]

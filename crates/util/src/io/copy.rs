@@ -127,8 +127,8 @@ where
 ///
 /// # Errors
 ///
-/// Fails with the first error of reading, writing or closing either stream. Both directions
-/// stop then.
+/// Fails with the first error of reading, writing or closing either stream, except `Interrupted`,
+/// after which it tries again. Both directions stop then.
 ///
 /// # Cancellation
 ///
@@ -329,7 +329,7 @@ impl Way {
     ) -> Poll<Result<u64>> {
         if !self.is_closed {
             ready!(self.poll_copy(context, reader, writer.as_mut()))?;
-            ready!(writer.poll_close(context))?;
+            while unless_interrupted(ready!(writer.as_mut().poll_close(context)))?.is_none() {}
             self.is_closed = true;
         }
         Poll::Ready(Ok(self.copied))
