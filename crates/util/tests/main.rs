@@ -24,7 +24,6 @@ mod fs;
 mod interval;
 mod io;
 mod io_traits;
-mod join_map;
 mod join_set;
 mod local_set;
 mod locks;

@@ -31,7 +31,6 @@
 
 mod builder;
 mod coop;
-mod join_map;
 mod join_set;
 mod local_key;
 mod local_set;
@@ -41,7 +40,6 @@ mod tracker;
 pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
 pub use coop::{Unconstrained, cooperative, unconstrained};
-pub use join_map::JoinMap;
 pub use join_set::{JoinSet, JoinSetBuilder};
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{
