@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fmt::{Debug, Write};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 use tracing::field::{Field, Visit};
@@ -45,16 +45,22 @@ impl Log {
     }
 }
 
-/// The lines of this process's one log. The first call begins it.
-fn log() -> Arc<Mutex<Vec<String>>> {
-    static LOG: LazyLock<(Log, mpsc::UnboundedReceiver<()>)> = LazyLock::new(|| {
-        let (channel, receiver) = mpsc::unbounded_channel();
-        let log = Log { lines: Arc::default(), channel };
-        tracing::subscriber::set_global_default(registry().with(log.clone())).unwrap();
-        arc_compat::console::tell();
-        (log, receiver)
-    });
-    LOG.0.lines.clone()
+/// The one log of this process, and who receives what it sends. The first use begins it.
+static LOG: LazyLock<(Log, mpsc::UnboundedReceiver<()>)> = LazyLock::new(|| {
+    let (channel, receiver) = mpsc::unbounded_channel();
+    let log = Log { lines: Arc::default(), channel };
+    tracing::subscriber::set_global_default(registry().with(log.clone())).unwrap();
+    arc_compat::console::tell();
+    (log, receiver)
+});
+
+/// What is told while a function runs. One test after the other does so.
+fn told_by(act: impl FnOnce()) -> Vec<String> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    LOG.0.lines.lock().unwrap().clear();
+    act();
+    LOG.0.lines.lock().unwrap().clone()
 }
 
 impl<S: Subscriber> Layer<S> for Log {
@@ -121,21 +127,21 @@ fn told_of(log: &[String], fields: &str) -> (String, String) {
 
 #[test]
 fn each_task_has_a_span_that_is_entered_by_its_polls() {
-    let log = log();
-    let runtime = Builder::new_multi_thread().workers(1).build().unwrap();
-    let line = line!() + 1;
-    let task = runtime.block_on(async { spawn_named("yields", yield_now()) });
-    let id = task.id();
-    runtime.block_on(task).unwrap();
-    let handle = runtime.handle().clone();
-    let job = runtime.block_on(async { spawn_blocking(move || handle.block_on(yield_now())) });
-    runtime.block_on(job).unwrap();
-    // What ends a task may come after its result.
-    assert!(runtime.shutdown(Duration::MAX).is_empty());
+    let (mut id, line) = (None, line!() + 3);
+    let log = told_by(|| {
+        let runtime = Builder::new_multi_thread().workers(1).build().unwrap();
+        let task = runtime.block_on(async { spawn_named("yields", yield_now()) });
+        id = Some(task.id());
+        runtime.block_on(task).unwrap();
+        let handle = runtime.handle().clone();
+        let job = runtime.block_on(async { spawn_blocking(move || handle.block_on(yield_now())) });
+        runtime.block_on(job).unwrap();
+        // What ends a task may come after its result.
+        assert!(runtime.shutdown(Duration::MAX).is_empty());
+    });
 
-    let log = log.lock().unwrap();
     let (first, polls) = told_of(&log, "task.name=yields");
-    let (kind, file) = ("kind=task task.name=yields", file!());
+    let (id, kind, file) = (id.unwrap(), "kind=task task.name=yields", file!());
     let told = format!("spawned N {kind} task.id={id} loc.file={file:?} loc.line={line} loc.col=");
     assert!(first.starts_with(&told), "{first}");
     assert_eq!(polls, "event enter event exit enter exit close", "it wakes itself in its poll");
@@ -144,18 +150,14 @@ fn each_task_has_a_span_that_is_entered_by_its_polls() {
 }
 
 /// Runs a task, and returns the log and the id of its span.
-fn told_of_task<F>(name: &str, task: F) -> (Vec<String>, String)
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let log = log();
-    let runtime = Builder::new_multi_thread().workers(1).build().unwrap();
-    runtime.block_on(async { spawn_named(name, task).await }).unwrap();
-    // What ends a task may come after its result.
-    assert!(runtime.shutdown(Duration::MAX).is_empty());
-
-    let log = log.lock().unwrap().clone();
-    let spawned = log.iter().find(|it| it.contains(&format!("task.name={name}"))).unwrap();
+fn told_of_task(task: impl Future<Output = ()> + Send + 'static) -> (Vec<String>, String) {
+    let log = told_by(|| {
+        let runtime = Builder::new_multi_thread().workers(1).build().unwrap();
+        runtime.block_on(async { spawn_named("waits", task).await }).unwrap();
+        // What ends a task may come after its result.
+        assert!(runtime.shutdown(Duration::MAX).is_empty());
+    });
+    let spawned = log.iter().find(|it| it.contains("task.name=waits")).expect("it is told");
     let task = between(spawned, "spawned ", " ").to_owned();
     (log, task)
 }
@@ -217,7 +219,7 @@ async fn waits<F: Future>(future: F) {
 
 #[test]
 fn each_lock_and_channel_is_a_resource_and_each_wait_an_op_of_it() {
-    let (log, task) = told_of_task("asks for everything", async {
+    let (log, task) = told_of_task(async {
         let mutex = sync::Mutex::new(());
         let _guard = mutex.lock().await;
         waits(mutex.lock()).await;
@@ -225,6 +227,8 @@ fn each_lock_and_channel_is_a_resource_and_each_wait_an_op_of_it() {
         let _reader = lock.read().await;
         waits(lock.write()).await;
         waits(sync::Semaphore::new(0).acquire()).await;
+        // The last that has this one is its permit.
+        drop(Arc::new(sync::Semaphore::new(1)).acquire_owned().await.unwrap());
         waits(sync::Notify::new().notified()).await;
         waits(sync::Barrier::new(2).wait()).await;
         waits(sync::CancellationToken::new().cancelled()).await;
@@ -250,6 +254,8 @@ fn each_lock_and_channel_is_a_resource_and_each_wait_an_op_of_it() {
         format!("{}: {method}", between(lines[0], "concrete_type=\"", "\""))
     };
     let told: Vec<_> = ops(&log, &task).into_iter().map(describe).collect();
+    let is_semaphore = |it: &&String| it.contains("concrete_type=\"Semaphore\"");
+    assert_eq!(log.iter().filter(is_semaphore).count(), 2);
     let all = [
         "Mutex: lock",
         "RwLock: read or write",
@@ -270,19 +276,21 @@ fn each_lock_and_channel_is_a_resource_and_each_wait_an_op_of_it() {
 #[test]
 fn wait_for_a_lock_goes_on_until_the_task_has_it() {
     let line = line!() + 2;
-    let (log, task) = told_of_task("locks", async {
+    let (log, task) = told_of_task(async {
         let mutex = sync::Mutex::new(());
         let guard = mutex.lock().await;
         let mut second = pin!(mutex.lock());
-        assert!(poll(second.as_mut()).await.is_pending());
-        yield_now().await;
+        for _ in 0..2 {
+            assert!(poll(second.as_mut()).await.is_pending());
+            yield_now().await;
+        }
         assert!(poll(second.as_mut()).await.is_pending());
         drop(guard);
         assert!(poll(second.as_mut()).await.is_ready());
     });
 
     let [op] = &ops(&log, &task)[..] else { panic!("one wait is told") };
-    assert_eq!(story_of(&log, op), ["op", "false", "false", "true", "close"]);
+    assert_eq!(story_of(&log, op), ["op", "false", "false", "false", "true", "close"]);
     let place = format!("lock at {}:{}:", file!(), line + 2);
     assert!(op.source.starts_with(&place), "{}", op.source);
     let resource = lines_of(&log, &op.resource)[0];
@@ -294,7 +302,7 @@ fn wait_for_a_lock_goes_on_until_the_task_has_it() {
 
 #[test]
 fn wait_for_a_value_ends_with_it_or_with_a_poll_that_does_not_ask() {
-    let (log, task) = told_of_task("receives", async {
+    let (log, task) = told_of_task(async {
         let (sender, mut receiver) = mpsc::channel(2);
         let mut first = Box::pin(receiver.recv());
         assert!(poll(first.as_mut()).await.is_pending());
@@ -309,7 +317,7 @@ fn wait_for_a_value_ends_with_it_or_with_a_poll_that_does_not_ask() {
         yield_now().await;
         // The second poll does not ask.
         yield_now().await;
-        log().lock().unwrap().push("the third poll".to_owned());
+        LOG.0.lines.lock().unwrap().push("the third poll".to_owned());
     });
 
     let [first, second] = &ops(&log, &task)[..] else { panic!("two waits are told") };

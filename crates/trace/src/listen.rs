@@ -26,7 +26,8 @@ pub trait Listener: Send + Sync {
     fn ended(&self, task: u64);
 
     /// The task that is polled asks for a thing, perhaps by a line of its own, and does not get it.
-    /// It is told again by each poll that asks again. A poll that does not ask has given it up.
+    /// It is told again by each poll that asks again. A poll that does not ask has given it up. The
+    /// task is 0 on a thread that polls none.
     fn waits(&self, task: u64, resource: &Resource, line: Option<&'static Location<'static>>);
 
     /// The task that is polled has got what it asked for, perhaps without having waited.
