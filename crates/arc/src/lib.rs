@@ -98,7 +98,7 @@
 //! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
 //! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
-//! | `console` | `waits`, and `arc::compat::console`: tokio-console is told of all tasks |
+//! | `console` | `waits`, and `arc::compat::console`: tokio-console is told of tasks and locks |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
 //! With `trace`, [`sync::Mutex`] is a type around tokio's, which tells who waits for it.

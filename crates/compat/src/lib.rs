@@ -14,7 +14,7 @@
 //! | tower | a timeout | `tower::TimeoutLayer` | `tower` |
 //! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
 //! | tracing | a span that is entered at each poll | `tracing::spawn` | `tracing` |
-//! | tokio-console | the spans of tasks | `console::tell` | `console` |
+//! | tokio-console | the spans of tasks, locks, channels | `console::tell` | `console` |
 //! | reqwest, sqlx ... | a tokio runtime | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
 //!
 //! Only `hyper` is on by default. `full` enables all but `console`. Only what needs `tokio-rt`

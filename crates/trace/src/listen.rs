@@ -1,9 +1,11 @@
-//! Somebody who hears of tasks at once: a tool that shows a program while it runs.
+//! Somebody who hears of tasks, and of what they wait for, at once: a tool that shows a program
+//! while it runs.
 
+use crate::resource::Resource;
 use std::panic::Location;
 use std::sync::OnceLock;
 
-/// Hears what happens to tasks, on the threads where it happens.
+/// Hears what happens to tasks, and to what they wait for, on the threads where it happens.
 ///
 /// The future of a `block_on`, and a job of `spawn_blocking`, count as tasks. The runtime may hold
 /// a lock of its own meanwhile: a listener must not call it, nor wake a task of it.
@@ -22,6 +24,20 @@ pub trait Listener: Send + Sync {
 
     /// The task has ended: in a poll of its own, or elsewhere.
     fn ended(&self, task: u64);
+
+    /// The task that is polled asks for a thing, perhaps by a line of its own, and does not get it.
+    /// It is told again by each poll that asks again. A poll that does not ask has given it up. The
+    /// task is 0 on a thread that polls none.
+    fn waits(&self, task: u64, resource: &Resource, line: Option<&'static Location<'static>>);
+
+    /// The task that is polled has got what it asked for, perhaps without having waited.
+    fn got(&self, task: u64, resource: &Resource, line: Option<&'static Location<'static>>);
+
+    /// So many more tasks have a lock, or so many more values are in a channel. Negative: fewer.
+    fn changes(&self, resource: &Resource, by: i64);
+
+    /// The lock or the channel was dropped: no more is told of it.
+    fn dropped(&self, resource: &Resource);
 }
 
 static LISTENER: OnceLock<&'static dyn Listener> = OnceLock::new();

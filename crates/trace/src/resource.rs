@@ -83,10 +83,12 @@ impl What {
 
 /// A lock, an end of a channel, or something else that a task waits for.
 pub struct Resource {
-    pub(crate) id: u64,
-    pub(crate) what: What,
+    /// No other one of the process has this number.
+    pub id: u64,
+    /// What it is.
+    pub what: What,
     /// The line that made it.
-    pub(crate) location: &'static Location<'static>,
+    pub location: &'static Location<'static>,
     state: Mutex<State>,
     /// The task that did last what ends a wait, such as to send. Zero: none did. It orders nothing.
     provider: AtomicU64,

@@ -184,6 +184,7 @@ pub fn waits_for_task(task: u64) {
 
 /// The task waits for a lock, a channel or the like, perhaps by a line of its own.
 pub fn waits_for(resource: &Arc<Resource>, line: Option<&'static Location<'static>>) {
+    listen::tell(|it| it.waits(now::task(), resource, line));
     now::waits_for(On::Resource { resource: resource.clone(), line });
     if is_recording() {
         resource.make_known();
@@ -191,10 +192,21 @@ pub fn waits_for(resource: &Arc<Resource>, line: Option<&'static Location<'stati
     }
 }
 
+/// The task has got what it asked for, perhaps by a line of its own.
+pub fn got(resource: &Resource, line: Option<&'static Location<'static>>) {
+    listen::tell(|it| it.got(now::task(), resource, line));
+}
+
+/// The lock or the channel was dropped.
+pub fn dropped(resource: &Resource) {
+    listen::tell(|it| it.dropped(resource));
+}
+
 /// The task has got a lock or a permit. Returns its id, which [`releases`] asks for.
 pub fn holds(resource: &Arc<Resource>, line: Option<&'static Location<'static>>) -> u64 {
     made_progress();
     let task = now::task();
+    listen::tell(|it| it.changes(resource, 1));
     resource.add_holder(Holder { task, line });
     if is_recording() {
         resource.make_known();
@@ -206,6 +218,7 @@ pub fn holds(resource: &Arc<Resource>, line: Option<&'static Location<'static>>)
 /// A lock or a permit that a task had got was given back, by that task or by another one.
 pub fn releases(resource: &Arc<Resource>, task: u64) {
     resource.remove_holder(task);
+    listen::tell(|it| it.changes(resource, -1));
     if is_recording() {
         keep(Event::Releases { resource: resource.id, task });
     }
@@ -220,6 +233,7 @@ pub fn provides(resource: &Arc<Resource>) {
 pub fn sends(resource: &Arc<Resource>) {
     made_progress();
     provides(resource);
+    listen::tell(|it| it.changes(resource, 1));
     if is_recording() {
         resource.make_known();
         keep(Event::Sends { resource: resource.id });
@@ -229,6 +243,7 @@ pub fn sends(resource: &Arc<Resource>) {
 /// The task has taken values out of a channel.
 pub fn receives(resource: &Arc<Resource>, count: usize) {
     resource.set_receiver(now::task());
+    listen::tell(|it| it.changes(resource, -(count as i64)));
     if is_recording() {
         resource.make_known();
         keep(Event::Receives { resource: resource.id, count: count as u64 });

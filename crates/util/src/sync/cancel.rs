@@ -333,6 +333,7 @@ impl<T: Deref<Target = CancellationToken>, N: Future<Output = ()>> Future for Wa
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         if this.token.is_cancelled() {
+            this.token.node.told.got();
             return Poll::Ready(());
         }
         let cancelled = this.cancelled.poll(context);

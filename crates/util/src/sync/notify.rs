@@ -124,7 +124,10 @@ impl<N: Deref<Target = Notify>, F: Future<Output = ()>> Future for Waiter<N, F> 
         let this = self.project();
         let polled = this.notified.poll(context);
         match polled.is_ready() {
-            true => this.notify.told.comes(),
+            true => {
+                this.notify.told.comes();
+                this.notify.told.got();
+            }
             false => this.notify.told.waits(),
         }
         polled

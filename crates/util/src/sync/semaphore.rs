@@ -208,9 +208,10 @@ macro_rules! permit {
         $(#[$doc])*
         #[must_use]
         pub struct $name $(<$life>)? {
+            /// Dropped first: the semaphore may go with this.
+            _held: Held,
             semaphore: $semaphore,
             count: usize,
-            _held: Held,
         }
 
         impl $(<$life>)? $name $(<$life>)? {

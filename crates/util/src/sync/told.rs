@@ -66,13 +66,26 @@ mod on {
             }
         }
 
+        /// The task has got what it asked for.
+        pub(crate) fn got(&self) {
+            self.got_at(None);
+        }
+
+        fn got_at(&self, line: Line) {
+            // Nobody has waited for what was never told of.
+            if let Some(resource) = self.resource.get() {
+                tell::got(resource, line);
+            }
+        }
+
         /// Awaits a future, and tells that the task waits as long as that is pending.
         pub(crate) async fn telling<F: Future>(&self, line: Line, future: F) -> F::Output {
             let mut future = pin!(future);
             poll_fn(|context| {
                 let poll = future.as_mut().poll(context);
-                if poll.is_pending() {
-                    self.waits_at(line);
+                match poll.is_pending() {
+                    true => self.waits_at(line),
+                    false => self.got_at(line),
                 }
                 poll
             })
@@ -155,6 +168,14 @@ mod on {
         }
     }
 
+    impl Drop for Told {
+        fn drop(&mut self) {
+            if let Some(resource) = self.resource.get() {
+                tell::dropped(resource);
+            }
+        }
+    }
+
     /// Somebody has a lock or a permit. The drop tells that it was given back.
     #[derive(Debug)]
     pub(crate) struct Held(Option<(Arc<Resource>, u64)>);
@@ -208,6 +229,9 @@ mod off {
 
         #[inline(always)]
         pub(crate) fn waits(&self) {}
+
+        #[inline(always)]
+        pub(crate) fn got(&self) {}
 
         #[inline(always)]
         pub(crate) fn telling<F>(&self, _line: Line, future: F) -> F {

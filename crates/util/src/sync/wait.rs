@@ -26,6 +26,7 @@ pub(super) fn poll_wait<R>(
     if polled.is_pending() {
         told.waits();
     } else {
+        told.got();
         // There was a unit before the poll. If the poll itself took it, nobody is to wait for one:
         // what is ready must be returned.
         let _ = pin!(consume_budget()).poll(context);
