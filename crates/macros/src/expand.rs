@@ -1,10 +1,10 @@
 //! Reads the options of a macro, and writes the new function.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::meta::{ParseNestedMeta, parser};
-use syn::parse::Parser;
-use syn::{Error, Expr, LitStr, Path, Result, parse_quote};
+use quote::{quote, quote_spanned};
+
+/// Where a mistake is, and what is said of it.
+type Mistake = (Span, &'static str);
 
 /// Expands the macro called `name`.
 ///
@@ -32,8 +32,8 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
             let block_on = block_on(body);
             quote!(#test #(#head)* { #runtime #block_on })
         }
-        Err(error) => {
-            let error = error.into_compile_error();
+        Err((span, message)) => {
+            let error = quote_spanned!(span=> ::core::compile_error! { #message });
             quote!(#(#head)* { #error })
         }
     }
@@ -43,36 +43,32 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
 const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
 
 /// Returns the lines that build the runtime.
-fn runtime(name: &str, options: TokenStream) -> Result<TokenStream> {
+fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
     // As in tokio, a test has one thread unless it asks for several.
-    let default = if name == "test" { "current_thread" } else { "multi_thread" };
-    let mut flavor = LitStr::new(default, Span::call_site());
-    let mut workers: Vec<Expr> = Vec::new();
-    let mut with: Vec<Path> = Vec::new();
-    let mut arc: Path = parse_quote!(::arc);
+    let default = if name == "test" { "\"current_thread\"" } else { "\"multi_thread\"" };
+    let mut flavor = (Span::call_site(), default.to_owned());
+    let mut workers = Vec::new();
+    let mut with = Vec::new();
+    let mut arc = quote!(::arc);
 
     // If an option is given twice, the last one counts.
-    let read = |option: ParseNestedMeta<'_>| {
-        let value = option.value()?;
-        match option.path.to_token_stream().to_string().as_str() {
-            "flavor" => flavor = value.parse()?,
-            "workers" | "worker_threads" => workers = vec![value.parse()?],
-            "with" => with = vec![value.parse()?],
-            "crate" => arc = value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
-            _ => return Err(option.error("write flavor, workers, with or crate")),
+    for (option, value) in split(options)? {
+        let span = value[0].span();
+        let value = TokenStream::from_iter(value);
+        match option.to_string().as_str() {
+            "flavor" => flavor = (span, value.to_string()),
+            "workers" | "worker_threads" => workers = vec![value],
+            "with" => with = vec![value],
+            "crate" => arc = path(span, &value.to_string())?,
+            _ => return Err((option.span(), "write flavor, workers, with or crate")),
         }
-        Ok(())
-    };
-
-    // With one option at least, as syn before 2.0.18 fails if there is none. This one comes first,
-    // so that any other flavor counts.
-    parser(read).parse2(quote!(flavor = #default, #options))?;
+    }
 
     // The calling thread of the flavor "current_thread" runs everything.
-    let new = match flavor.value().as_str() {
-        "multi_thread" => quote!(new_multi_thread),
-        "current_thread" if workers.is_empty() => quote!(new_current_thread),
-        _ => return Err(Error::new(flavor.span(), FLAVORS)),
+    let new = match flavor.1.as_str() {
+        "\"multi_thread\"" => quote!(new_multi_thread),
+        "\"current_thread\"" if workers.is_empty() => quote!(new_current_thread),
+        _ => return Err((flavor.0, FLAVORS)),
     };
 
     Ok(quote_spanned! { Span::mixed_site() =>
@@ -82,6 +78,47 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream> {
         let runtime = builder #(.workers(#workers))* .build();
         let runtime = runtime.expect("arc: the runtime could not be started");
     })
+}
+
+/// Splits the options into names and values. What is wrong inside of a value, the compiler says.
+fn split(options: TokenStream) -> Result<Vec<(TokenTree, Vec<TokenTree>)>, Mistake> {
+    let tokens = Vec::from_iter(options);
+    let is = |place: usize, text| tokens.get(place).is_some_and(|token| token.to_string() == text);
+
+    // A comma ends the value, unless no option comes behind it, as in `f::<T, U>()`.
+    let is_inside = |comma| comma + 2 < tokens.len() && !is(comma + 1, ",") && !is(comma + 2, "=");
+    let is_end = |place: &usize| is(*place, ",") && !is_inside(*place);
+
+    let mut options = Vec::new();
+    let mut start = 0;
+    while start < tokens.len() {
+        let end = (start..tokens.len()).find(is_end).unwrap_or(tokens.len());
+        match &tokens[start..end] {
+            [option, equals, value @ ..] if equals.to_string() == "=" && !value.is_empty() => {
+                options.push((option.clone(), value.to_vec()));
+            }
+            _ => return Err((tokens[start].span(), "write an option as `name = value`")),
+        }
+        start = end + 1;
+    }
+    Ok(options)
+}
+
+/// Makes a path of a text in quotes.
+fn path(span: Span, quoted: &str) -> Result<TokenStream, Mistake> {
+    let text = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
+    let mut names = text.strip_prefix("::").unwrap_or(text).split("::");
+    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+    if !names.all(|name| name.starts_with(is_letter) && name.chars().all(is_letter)) {
+        return Err((span, "write a path in quotes"));
+    }
+
+    let tokens = text.parse::<TokenStream>().map_err(|_| (span, "write a path in quotes"))?;
+    let with_span = |mut token: TokenTree| {
+        token.set_span(span);
+        token
+    };
+    Ok(tokens.into_iter().map(with_span).collect())
 }
 
 /// Returns the lines that run the body.
