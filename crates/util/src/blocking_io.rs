@@ -134,6 +134,35 @@ impl Queue {
     fn pending_of(&mut self, runtime: Id) -> Option<&mut Pending> {
         self.pending.iter_mut().find(|pending| pending.runtime == runtime)
     }
+
+    fn job_begins(&mut self, runtime: Id, bytes: usize) {
+        match self.pending_of(runtime) {
+            Some(pending) => {
+                pending.jobs += 1;
+                pending.bytes += bytes;
+            }
+            None => {
+                let wakers = Wakers::new();
+                self.pending.push(Pending { runtime, jobs: 1, bytes, wakers });
+            }
+        }
+    }
+
+    /// A job of that runtime has ended, or was dropped. Returns who is to be woken.
+    fn job_ends(&mut self, runtime: Id, bytes: usize) -> Wakers {
+        let Some(pending) = self.pending_of(runtime) else { return Wakers::new() };
+        pending.jobs -= 1;
+        pending.bytes -= bytes;
+        let wakers = if pending.is_full() { Wakers::new() } else { take(&mut pending.wakers) };
+        self.pending.retain(|pending| pending.jobs > 0);
+        wakers
+    }
+
+    /// The next write, if its number is not above the last one that is wanted.
+    fn next_write(&mut self, last: u64) -> Option<Write> {
+        let is_due = self.writes.front().is_some_and(|write| write.number <= last);
+        if is_due { self.writes.pop_front() } else { None }
+    }
 }
 
 /// What a runtime has in the queue: the writes whose jobs have not ended.
@@ -181,7 +210,10 @@ impl<T: Target> Shared<T> {
     /// Blocks until the writes up to one of that number are done, by whomsoever. Returns the turn.
     fn write_up_to(&self, last: u64) -> MutexGuard<'_, Ahead> {
         let mut ahead = self.turn();
-        while let Some(write) = self.next_write(last) {
+        loop {
+            // Released at once: others may begin writes meanwhile.
+            let next = lock(&self.queue).next_write(last);
+            let Some(write) = next else { return ahead };
             let done = ahead.give_back(&self.target);
             let done = done.and_then(|()| self.target.write_all(&write.bytes));
             let mut report = lock(&write.report);
@@ -193,26 +225,6 @@ impl<T: Target> Shared<T> {
                 teller.get_or_insert(error);
             }
         }
-        ahead
-    }
-
-    /// For the one whose turn it is.
-    fn next_write(&self, last: u64) -> Option<Write> {
-        let writes = &mut lock(&self.queue).writes;
-        let is_due = writes.front().is_some_and(|write| write.number <= last);
-        if is_due { writes.pop_front() } else { None }
-    }
-
-    /// A job of that runtime has ended, or was dropped.
-    fn job_ends(&self, runtime: Id, bytes: usize) {
-        let mut queue = lock(&self.queue);
-        let Some(pending) = queue.pending_of(runtime) else { return };
-        pending.jobs -= 1;
-        pending.bytes -= bytes;
-        let wakers = if pending.is_full() { Wakers::new() } else { take(&mut pending.wakers) };
-        queue.pending.retain(|pending| pending.jobs > 0);
-        drop(queue);
-        wakers.wake();
     }
 
     /// Blocks, in a job, until all is written that has begun before. Returns the turn.
@@ -237,7 +249,9 @@ struct Owed<T: Target> {
 impl<T: Target> Drop for Owed<T> {
     fn drop(&mut self) {
         drop(self.shared.write_up_to(self.last));
-        self.shared.job_ends(self.runtime, self.bytes);
+        // In a variable, so that the lock is released before somebody is woken.
+        let wakers = lock(&self.shared.queue).job_ends(self.runtime, self.bytes);
+        wakers.wake();
     }
 }
 
@@ -401,16 +415,7 @@ impl<T: Target> Writer<T> {
         queue.count += 1;
         let last = queue.count;
         let count = bytes.len();
-        match queue.pending_of(runtime) {
-            Some(pending) => {
-                pending.jobs += 1;
-                pending.bytes += count;
-            }
-            None => {
-                let wakers = Wakers::new();
-                queue.pending.push(Pending { runtime, jobs: 1, bytes: count, wakers });
-            }
-        }
+        queue.job_begins(runtime, count);
         let owed = Owed { shared: self.shared.clone(), last, runtime, bytes: count };
         queue.writes.push_back(Write { number: last, bytes, report: self.report.clone() });
         drop(queue);
