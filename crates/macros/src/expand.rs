@@ -45,21 +45,29 @@ const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no work
 /// Returns the lines that build the runtime.
 fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
     // As in tokio, a test has one thread unless it asks for several.
-    let default = if name == "test" { "\"current_thread\"" } else { "\"multi_thread\"" };
-    let mut flavor = (Span::call_site(), default.to_owned());
+    let default = if name == "test" { "current_thread" } else { "multi_thread" };
+    let mut flavor = (Span::call_site(), format!("{default:?}"));
     let mut workers = Vec::new();
     let mut with = Vec::new();
     let mut arc = quote!(::arc);
 
     // If an option is given twice, the last one counts.
-    for (option, value) in split(options)? {
+    let mut tokens = options.into_iter();
+    while let Some(option) = tokens.next() {
+        let has_equals = tokens.next().is_some_and(|token| token.to_string() == "=");
+
+        // It ends at a comma. One of its own is in brackets, and these are one token.
+        let value = Vec::from_iter(tokens.by_ref().take_while(|it| it.to_string() != ","));
+        if !has_equals || value.is_empty() {
+            return Err((option.span(), "write an option as `name = value`"));
+        }
         let span = value[0].span();
         let value = TokenStream::from_iter(value);
         match option.to_string().as_str() {
             "flavor" => flavor = (span, value.to_string()),
             "workers" | "worker_threads" => workers = vec![value],
             "with" => with = vec![value],
-            "crate" => arc = path(span, &value.to_string())?,
+            "crate" => arc = path(value).ok_or((span, "write a path in quotes"))?,
             _ => return Err((option.span(), "write flavor, workers, with or crate")),
         }
     }
@@ -80,45 +88,12 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
     })
 }
 
-/// Splits the options into names and values. What is wrong inside of a value, the compiler says.
-fn split(options: TokenStream) -> Result<Vec<(TokenTree, Vec<TokenTree>)>, Mistake> {
-    let tokens = Vec::from_iter(options);
-    let is = |place: usize, text| tokens.get(place).is_some_and(|token| token.to_string() == text);
-
-    // A comma ends the value, unless no option comes behind it, as in `f::<T, U>()`.
-    let is_inside = |comma| comma + 2 < tokens.len() && !is(comma + 1, ",") && !is(comma + 2, "=");
-    let is_end = |place: &usize| is(*place, ",") && !is_inside(*place);
-
-    let mut options = Vec::new();
-    let mut start = 0;
-    while start < tokens.len() {
-        let end = (start..tokens.len()).find(is_end).unwrap_or(tokens.len());
-        match &tokens[start..end] {
-            [option, equals, value @ ..] if equals.to_string() == "=" && !value.is_empty() => {
-                options.push((option.clone(), value.to_vec()));
-            }
-            _ => return Err((tokens[start].span(), "write an option as `name = value`")),
-        }
-        start = end + 1;
-    }
-    Ok(options)
-}
-
-/// Makes a path of a text in quotes.
-fn path(span: Span, quoted: &str) -> Result<TokenStream, Mistake> {
-    let text = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
-    let mut names = text.strip_prefix("::").unwrap_or(text).split("::");
-    let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
-    if !names.all(|name| name.starts_with(is_letter) && name.chars().all(is_letter)) {
-        return Err((span, "write a path in quotes"));
-    }
-
-    let tokens = text.parse::<TokenStream>().map_err(|_| (span, "write a path in quotes"))?;
-    let with_span = |mut token: TokenTree| {
-        token.set_span(span);
-        token
-    };
-    Ok(tokens.into_iter().map(with_span).collect())
+/// Returns the path that is written in quotes, if that is what the value is.
+fn path(value: TokenStream) -> Option<TokenStream> {
+    let text = value.to_string();
+    let text = text.strip_prefix('"')?.strip_suffix('"')?;
+    let is_odd = |letter: char| !letter.is_alphanumeric() && !"_:".contains(letter);
+    if text.is_empty() || text.contains(is_odd) { None } else { text.parse().ok() }
 }
 
 /// Returns the lines that run the body.

@@ -222,7 +222,7 @@ impl Parse for Options {
             let name: TokenTree = input.parse()?;
             input.parse::<syn::Token![=]>()?;
             let mut value = TokenStream::new();
-            while !is_end_of_value(input)? {
+            while !input.is_empty() && !input.peek(syn::Token![,]) {
                 value.extend([input.parse::<TokenTree>()?]);
             }
 
@@ -251,18 +251,4 @@ impl Parse for Options {
         }
         Ok(options)
     }
-}
-
-/// At the end of all, and at a comma that another option follows, or nothing that could be one.
-fn is_end_of_value(input: ParseStream<'_>) -> syn::Result<bool> {
-    if !input.peek(syn::Token![,]) {
-        return Ok(input.is_empty());
-    }
-    let behind = input.fork();
-    behind.parse::<syn::Token![,]>()?;
-    if behind.is_empty() || behind.peek(syn::Token![,]) {
-        return Ok(true);
-    }
-    behind.parse::<TokenTree>()?;
-    Ok(behind.is_empty() || behind.peek(syn::Token![=]))
 }
