@@ -54,15 +54,8 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
     // If an option is given twice, the last one counts.
     let mut tokens = options.into_iter();
     while let Some(option) = tokens.next() {
-        let has_equals = tokens.next().is_some_and(|token| token.to_string() == "=");
-
-        // It ends at a comma. One of its own is in brackets, and these are one token.
-        let value = Vec::from_iter(tokens.by_ref().take_while(|it| it.to_string() != ","));
-        if !has_equals || value.is_empty() {
-            return Err((option.span(), "write an option as `name = value`"));
-        }
-        let span = value[0].span();
-        let value = TokenStream::from_iter(value);
+        let missing = (option.span(), "write an option as `name = value`");
+        let (span, value) = value(&mut tokens).ok_or(missing)?;
         match option.to_string().as_str() {
             "flavor" => flavor = (span, value.to_string()),
             "workers" | "worker_threads" => workers = vec![value],
@@ -83,9 +76,19 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
         let mut builder = #arc::runtime::Builder::#new();
         // What it returns is dropped after the runtime.
         #(let _with = #with(&mut builder);)*
-        let runtime = builder #(.workers(#workers))* .build();
+        // Of what is no expression, the compiler says so once here, and twice in a call.
+        #(let workers: usize = #workers;
+          builder.workers(workers);)*
+        let runtime = builder.build();
         let runtime = runtime.expect("arc: the runtime could not be started");
     })
+}
+
+/// Takes a value, and the comma behind it. A comma of its own is in brackets, which are one token.
+fn value(tokens: &mut impl Iterator<Item = TokenTree>) -> Option<(Span, TokenStream)> {
+    tokens.next().filter(|token| token.to_string() == "=")?;
+    let value = Vec::from_iter(tokens.take_while(|token| token.to_string() != ","));
+    Some((value.first()?.span(), TokenStream::from_iter(value)))
 }
 
 /// Returns the path that is written in quotes, if that is what the value is.

@@ -25,8 +25,7 @@
 //! `-> impl Trait` mean in the body what they mean in an async function, and mistakes are told at
 //! their places in the body.
 //!
-//! A wrong option causes one error message, at the token to change. What is no expression among the
-//! values, the compiler tells. The message takes the place of the body.
+//! A wrong option causes one error message, at the token to change. It takes the place of the body.
 //! Without the function, a second message ("main function not found") would draw attention away
 //! from the first.
 #![forbid(unsafe_code)]
