@@ -50,10 +50,9 @@ use proc_macro::TokenStream;
 ///
 /// - `workers = N`: the number of worker threads, from 1 to 64. The value is a
 ///   literal, or an expression of type `usize` that is evaluated before the runtime
-///   is built. (A comma that is not in brackets ends it.) Default: the default of
-///   `arc::runtime::Builder`. The body itself runs on the calling thread. So `workers = 1` is one
-///   worker thread for the tasks, beside the calling thread. Only the flavor `"multi_thread"` has
-///   worker threads.
+///   is built. Default: the default of `arc::runtime::Builder`. The body itself runs on
+///   the calling thread. So `workers = 1` is one worker thread for the tasks, beside
+///   the calling thread. Only the flavor `"multi_thread"` has worker threads.
 /// - `worker_threads = N`: the same option under tokio's name.
 /// - `flavor = "current_thread"`: the body and all tasks run on the calling thread, as
 ///   in tokio. Default: `"multi_thread"`.
@@ -64,7 +63,8 @@ use proc_macro::TokenStream;
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.
 ///
-/// If an option is given twice, the last one counts.
+/// If an option is given twice, the last one counts. A value ends at a comma that is in no
+/// brackets: write `with = (path::<T, U>)`.
 ///
 /// # Panics
 ///
