@@ -1,10 +1,10 @@
 //! Reads the options of a macro, and writes the new function.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::meta::{ParseNestedMeta, parser};
-use syn::parse::Parser;
-use syn::{Error, Expr, LitStr, Path, Result, parse_quote};
+use quote::{quote, quote_spanned};
+
+/// Where a mistake is, and what is said of it.
+type Mistake = (Span, &'static str);
 
 /// Expands the macro called `name`.
 ///
@@ -32,8 +32,8 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
             let block_on = block_on(body);
             quote!(#test #(#head)* { #runtime #block_on })
         }
-        Err(error) => {
-            let error = error.into_compile_error();
+        Err((span, message)) => {
+            let error = quote_spanned!(span=> ::core::compile_error! { #message });
             quote!(#(#head)* { #error })
         }
     }
@@ -43,45 +43,60 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
 const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
 
 /// Returns the lines that build the runtime.
-fn runtime(name: &str, options: TokenStream) -> Result<TokenStream> {
+fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
     // As in tokio, a test has one thread unless it asks for several.
     let default = if name == "test" { "current_thread" } else { "multi_thread" };
-    let mut flavor = LitStr::new(default, Span::call_site());
-    let mut workers: Vec<Expr> = Vec::new();
-    let mut with: Vec<Path> = Vec::new();
-    let mut arc: Path = parse_quote!(::arc);
+    let mut flavor = (Span::call_site(), format!("{default:?}"));
+    let mut workers = Vec::new();
+    let mut with = Vec::new();
+    let mut arc = quote!(::arc);
 
     // If an option is given twice, the last one counts.
-    let read = |option: ParseNestedMeta<'_>| {
-        let value = option.value()?;
-        match option.path.to_token_stream().to_string().as_str() {
-            "flavor" => flavor = value.parse()?,
-            "workers" | "worker_threads" => workers = vec![value.parse()?],
-            "with" => with = vec![value.parse()?],
-            "crate" => arc = value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
-            _ => return Err(option.error("write flavor, workers, with or crate")),
+    let mut tokens = options.into_iter();
+    while let Some(option) = tokens.next() {
+        let missing = (option.span(), "write an option as `name = value`");
+        let (span, value) = value(&mut tokens).ok_or(missing)?;
+        match option.to_string().as_str() {
+            "flavor" => flavor = (span, value.to_string()),
+            "workers" | "worker_threads" => workers = vec![value],
+            "with" => with = vec![value],
+            "crate" => arc = path(value).ok_or((span, "write a path in quotes"))?,
+            _ => return Err((option.span(), "write flavor, workers, with or crate")),
         }
-        Ok(())
-    };
-
-    // With one option at least, as syn before 2.0.18 fails if there is none. This one comes first,
-    // so that any other flavor counts.
-    parser(read).parse2(quote!(flavor = #default, #options))?;
+    }
 
     // The calling thread of the flavor "current_thread" runs everything.
-    let new = match flavor.value().as_str() {
-        "multi_thread" => quote!(new_multi_thread),
-        "current_thread" if workers.is_empty() => quote!(new_current_thread),
-        _ => return Err(Error::new(flavor.span(), FLAVORS)),
+    let new = match flavor.1.as_str() {
+        "\"multi_thread\"" => quote!(new_multi_thread),
+        "\"current_thread\"" if workers.is_empty() => quote!(new_current_thread),
+        _ => return Err((flavor.0, FLAVORS)),
     };
 
     Ok(quote_spanned! { Span::mixed_site() =>
         let mut builder = #arc::runtime::Builder::#new();
         // What it returns is dropped after the runtime.
         #(let _with = #with(&mut builder);)*
-        let runtime = builder #(.workers(#workers))* .build();
+        // Of what is no expression, the compiler says so once here, and twice in a call.
+        #(let workers: usize = #workers;
+          builder.workers(workers);)*
+        let runtime = builder.build();
         let runtime = runtime.expect("arc: the runtime could not be started");
     })
+}
+
+/// Takes a value, and the comma behind it. A comma of its own is in brackets, which are one token.
+fn value(tokens: &mut impl Iterator<Item = TokenTree>) -> Option<(Span, TokenStream)> {
+    tokens.next().filter(|token| token.to_string() == "=")?;
+    let value = Vec::from_iter(tokens.take_while(|token| token.to_string() != ","));
+    Some((value.first()?.span(), TokenStream::from_iter(value)))
+}
+
+/// Returns the path that is written in quotes, if that is what the value is.
+fn path(value: TokenStream) -> Option<TokenStream> {
+    let text = value.to_string();
+    let text = text.strip_prefix('"')?.strip_suffix('"')?;
+    let is_odd = |letter: char| !letter.is_alphanumeric() && !"_:".contains(letter);
+    if text.is_empty() || text.contains(is_odd) { None } else { text.parse().ok() }
 }
 
 /// Returns the lines that run the body.

@@ -63,7 +63,8 @@ use proc_macro::TokenStream;
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.
 ///
-/// If an option is given twice, the last one counts.
+/// If an option is given twice, the last one counts. A value ends at a comma that is in no
+/// brackets: write `with = (path::<T, U>)`.
 ///
 /// # Panics
 ///

@@ -177,9 +177,10 @@ fn log(line: &'static str) {
 struct Around;
 
 impl Around {
-    fn new<T>(builder: &mut arc::runtime::Builder) -> Self {
+    fn new<T, U>(builder: &mut arc::runtime::Builder) -> Self {
         let _: &mut arc::runtime::Builder = builder;
         log(std::any::type_name::<T>());
+        log(std::any::type_name::<U>());
         Self
     }
 }
@@ -198,7 +199,7 @@ impl Drop for Task {
     }
 }
 
-#[arc::main(flavor = "current_thread", with = Around::new::<u8>)]
+#[arc::main(flavor = "current_thread", with = (Around::new::<u8, ()>))]
 async fn surrounded() {
     let task = Task;
     drop(arc::spawn(async {
@@ -213,5 +214,5 @@ async fn surrounded() {
 #[test]
 fn with_surrounds_the_runtime() {
     surrounded();
-    assert_eq!(LOG.take(), ["u8", "body", "the end of the runtime", "after"]);
+    assert_eq!(LOG.take(), ["u8", "()", "body", "the end of the runtime", "after"]);
 }

@@ -221,18 +221,23 @@ impl Parse for Options {
         while !input.is_empty() {
             let name: TokenTree = input.parse()?;
             input.parse::<syn::Token![=]>()?;
+            let mut value = TokenStream::new();
+            while !input.is_empty() && !input.peek(syn::Token![,]) {
+                value.extend([input.parse::<TokenTree>()?]);
+            }
+
             let is_good = match name.to_string().as_str() {
                 "workers" | "worker_threads" => {
                     options.has_workers = true;
-                    input.parse::<syn::Expr>().is_ok()
+                    !value.is_empty()
                 }
-                "with" => input.parse::<syn::Path>().is_ok(),
+                "with" => !value.is_empty(),
                 "crate" => {
-                    let path = input.parse::<syn::LitStr>()?;
+                    let path = syn::parse2::<syn::LitStr>(value)?;
                     path.parse_with(syn::Path::parse_mod_style).is_ok()
                 }
                 "flavor" => {
-                    options.flavor = Some(input.parse::<syn::LitStr>()?.value());
+                    options.flavor = Some(syn::parse2::<syn::LitStr>(value)?.value());
                     true
                 }
                 _ => false,

@@ -15,18 +15,18 @@
 //!
 //! All that is done to one target is done in turn: see [`Shared::turn`].
 
-use crate::wake::wake_all;
+use crate::wake::Wakers;
 use crate::would_block::{self, Waits};
 use arc::runtime::{Handle, Id};
 use arc::task::{JoinError, JoinHandle, consume_budget, try_spawn_blocking};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Result, SeekFrom};
 use std::mem::take;
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 /// How much one job reads or writes at most, in bytes, unless somebody sets another number. And how
 /// much of a runtime's may wait in a queue before a writer waits as well.
@@ -124,18 +124,54 @@ struct Queue {
     count: u64,
     /// How many writers there have been.
     writers: u64,
-    pending: BTreeMap<Id, Pending>,
+    /// Of each runtime. Rarely is there more than one.
+    pending: Vec<Pending>,
     /// The first error of a writer that was gone before it was told.
     untold: Option<io::Error>,
 }
 
+impl Queue {
+    fn pending_of(&mut self, runtime: Id) -> Option<&mut Pending> {
+        self.pending.iter_mut().find(|pending| pending.runtime == runtime)
+    }
+
+    fn job_begins(&mut self, runtime: Id, bytes: usize) {
+        match self.pending_of(runtime) {
+            Some(pending) => {
+                pending.jobs += 1;
+                pending.bytes += bytes;
+            }
+            None => {
+                let wakers = Wakers::new();
+                self.pending.push(Pending { runtime, jobs: 1, bytes, wakers });
+            }
+        }
+    }
+
+    /// A job of that runtime has ended, or was dropped. Returns who is to be woken.
+    fn job_ends(&mut self, runtime: Id, bytes: usize) -> Wakers {
+        let Some(pending) = self.pending_of(runtime) else { return Wakers::new() };
+        pending.jobs -= 1;
+        pending.bytes -= bytes;
+        let wakers = if pending.is_full() { Wakers::new() } else { take(&mut pending.wakers) };
+        self.pending.retain(|pending| pending.jobs > 0);
+        wakers
+    }
+
+    /// The next write, if its number is not above the last one that is wanted.
+    fn next_write(&mut self, last: u64) -> Option<Write> {
+        let is_due = self.writes.front().is_some_and(|write| write.number <= last);
+        if is_due { self.writes.pop_front() } else { None }
+    }
+}
+
 /// What a runtime has in the queue: the writes whose jobs have not ended.
-#[derive(Default)]
 struct Pending {
+    runtime: Id,
     jobs: usize,
     bytes: usize,
     /// Who waits for room, by the numbers of the writers.
-    wakers: BTreeMap<u64, Waker>,
+    wakers: Wakers,
 }
 
 impl Pending {
@@ -174,7 +210,10 @@ impl<T: Target> Shared<T> {
     /// Blocks until the writes up to one of that number are done, by whomsoever. Returns the turn.
     fn write_up_to(&self, last: u64) -> MutexGuard<'_, Ahead> {
         let mut ahead = self.turn();
-        while let Some(write) = self.next_write(last) {
+        loop {
+            // Released at once: others may begin writes meanwhile.
+            let next = lock(&self.queue).next_write(last);
+            let Some(write) = next else { return ahead };
             let done = ahead.give_back(&self.target);
             let done = done.and_then(|()| self.target.write_all(&write.bytes));
             let mut report = lock(&write.report);
@@ -186,28 +225,6 @@ impl<T: Target> Shared<T> {
                 teller.get_or_insert(error);
             }
         }
-        ahead
-    }
-
-    /// For the one whose turn it is.
-    fn next_write(&self, last: u64) -> Option<Write> {
-        let writes = &mut lock(&self.queue).writes;
-        let is_due = writes.front().is_some_and(|write| write.number <= last);
-        if is_due { writes.pop_front() } else { None }
-    }
-
-    /// A job of that runtime has ended, or was dropped.
-    fn job_ends(&self, runtime: Id, bytes: usize) {
-        let mut queue = lock(&self.queue);
-        let Some(pending) = queue.pending.get_mut(&runtime) else { return };
-        pending.jobs -= 1;
-        pending.bytes -= bytes;
-        let wakers = if pending.is_full() { BTreeMap::new() } else { take(&mut pending.wakers) };
-        if pending.jobs == 0 {
-            queue.pending.remove(&runtime);
-        }
-        drop(queue);
-        wake_all(wakers.into_values());
     }
 
     /// Blocks, in a job, until all is written that has begun before. Returns the turn.
@@ -232,7 +249,9 @@ struct Owed<T: Target> {
 impl<T: Target> Drop for Owed<T> {
     fn drop(&mut self) {
         drop(self.shared.write_up_to(self.last));
-        self.shared.job_ends(self.runtime, self.bytes);
+        // In a variable, so that the lock is released before somebody is woken.
+        let wakers = lock(&self.shared.queue).job_ends(self.runtime, self.bytes);
+        wakers.wake();
     }
 }
 
@@ -369,7 +388,7 @@ impl<T: Target> Writer<T> {
     fn poll_room(&mut self, runtime: Id, context: &Context<'_>) -> Poll<()> {
         let waker = context.waker().clone();
         let mut queue = lock(&self.shared.queue);
-        if let Some(pending) = queue.pending.get_mut(&runtime).filter(|it| it.is_full()) {
+        if let Some(pending) = queue.pending_of(runtime).filter(|it| it.is_full()) {
             let before = pending.wakers.insert(self.number, waker);
             drop(queue);
             drop(before);
@@ -384,8 +403,8 @@ impl<T: Target> Writer<T> {
     fn wait_no_longer(&mut self) {
         if let Some(runtime) = self.waits_in.take() {
             let mut queue = lock(&self.shared.queue);
-            let pending = queue.pending.get_mut(&runtime);
-            let waker = pending.and_then(|pending| pending.wakers.remove(&self.number));
+            let pending = queue.pending_of(runtime);
+            let waker = pending.and_then(|pending| pending.wakers.remove(self.number));
             drop(queue);
             drop(waker);
         }
@@ -395,10 +414,9 @@ impl<T: Target> Writer<T> {
         let mut queue = lock(&self.shared.queue);
         queue.count += 1;
         let last = queue.count;
-        let pending = queue.pending.entry(runtime).or_default();
-        pending.jobs += 1;
-        pending.bytes += bytes.len();
-        let owed = Owed { shared: self.shared.clone(), last, runtime, bytes: bytes.len() };
+        let count = bytes.len();
+        queue.job_begins(runtime, count);
+        let owed = Owed { shared: self.shared.clone(), last, runtime, bytes: count };
         queue.writes.push_back(Write { number: last, bytes, report: self.report.clone() });
         drop(queue);
 

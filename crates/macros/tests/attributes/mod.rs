@@ -100,6 +100,20 @@ async fn an_expression_that_begins_with_a_literal() {
     assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 4);
 }
 
+const fn larger<const FIRST: usize, const SECOND: usize>() -> usize {
+    if FIRST > SECOND { FIRST } else { SECOND }
+}
+
+#[arc::test(flavor = "multi_thread", workers = usize::min(larger::<2, 5>(), 8), crate = "::arc")]
+async fn an_expression_with_commas_in_brackets() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 5);
+}
+
+#[arc::test(workers = if CORES == 2 { 6 } else { 7 }, flavor = "multi_thread",)]
+async fn an_expression_with_blocks() {
+    assert_eq!(ready(arc::runtime::Handle::current().workers()).await, 6);
+}
+
 #[arc::test(flavor = "multi_thread", workers = CORES - 2)]
 #[should_panic(expected = "workers must be in 1..=64, not 0")]
 async fn an_expression_out_of_range() {

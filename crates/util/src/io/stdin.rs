@@ -1,17 +1,17 @@
 //! Standard input, read by a thread of its own.
 
 use crate::blocking_io::no_thread;
-use crate::wake::wake_all;
+use crate::wake::Wakers;
 use crate::would_block;
 use arc::io::AsyncRead;
 use arc::task::consume_budget;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read, Result};
 use std::mem::take;
 use std::pin::{Pin, pin};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// How much the thread reads at once, in bytes, at most.
@@ -63,7 +63,7 @@ pub struct Stdin(u64);
 impl Drop for Stdin {
     fn drop(&mut self) {
         // In a variable, so that the lock is released before the waker is dropped.
-        let waker = INPUT.lock().readers.remove(&self.0);
+        let waker = INPUT.lock().readers.remove(self.0);
         drop(waker);
     }
 }
@@ -84,7 +84,7 @@ struct State {
     /// The process in which the thread runs. A fork has no thread of its parent's.
     process: Option<u32>,
     /// Who waits, by the numbers of the handles.
-    readers: BTreeMap<u64, Waker>,
+    readers: Wakers,
     /// How many handles there have been.
     handles: u64,
 }
@@ -95,7 +95,7 @@ static INPUT: Input = Input {
         last: None,
         is_wanted: false,
         process: None,
-        readers: BTreeMap::new(),
+        readers: Wakers::new(),
         handles: 0,
     }),
     wanted: Condvar::new(),
@@ -121,7 +121,7 @@ impl Input {
             state.is_wanted = false;
             let readers = take(&mut state.readers);
             drop(state);
-            wake_all(readers.into_values());
+            readers.wake();
         }
     }
 

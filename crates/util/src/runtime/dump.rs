@@ -2,7 +2,6 @@
 
 use arc::runtime::Handle;
 use arc::task::{Id, TaskInfo};
-use std::collections::HashMap;
 use std::fmt;
 use std::mem::discriminant;
 use std::time::Instant;
@@ -24,11 +23,18 @@ pub struct Dump {
     workers: usize,
     /// In the order of their ids.
     tasks: Vec<TaskInfo>,
-    /// The tasks that are known to have done nothing else since this time.
-    unchanged: HashMap<Id, Instant>,
-    /// How often each task was polled in a second, since an earlier dump.
-    rates: HashMap<Id, f64>,
+    /// What they did since an earlier dump, in the same order. Empty if there is none.
+    activity: Vec<Activity>,
     waits: Waits,
+}
+
+/// What a task did since an earlier dump.
+#[derive(Clone, Debug)]
+struct Activity {
+    /// It is known to have done nothing else since this time.
+    unchanged: Option<Instant>,
+    /// How often it was polled in a second, if it was.
+    rate: Option<f64>,
 }
 
 impl Dump {
@@ -37,11 +43,10 @@ impl Dump {
         // what it waited for here.
         let asked = Asked::now();
         let mut tasks = handle.tasks();
-        tasks.sort_by_key(|task| task.id);
+        tasks.sort_unstable_by_key(|task| task.id);
         let waits = Waits::new(asked, &tasks);
-        let (unchanged, rates) = (HashMap::new(), HashMap::new());
         let (taken, workers) = (Instant::now(), handle.workers());
-        Self { taken, workers, tasks, unchanged, rates, waits }
+        Self { taken, workers, tasks, activity: Vec::new(), waits }
     }
 
     /// Returns all tasks that had not ended, in the order of their ids.
@@ -70,26 +75,29 @@ impl Dump {
     /// ```
     #[must_use]
     pub fn after(mut self, earlier: &Self) -> Self {
-        let before: HashMap<Id, &TaskInfo> =
-            earlier.tasks.iter().map(|task| (task.id, task)).collect();
         let seconds = self.taken.duration_since(earlier.taken).as_secs_f64().max(1e-9);
+        self.activity.clear();
         for task in &self.tasks {
-            let polls_before = before.get(&task.id).map_or(0, |before| before.polls);
-            let polls = task.polls.saturating_sub(polls_before);
-            if polls > 0 {
-                self.rates.insert(task.id, polls as f64 / seconds);
-            }
-            let is_unchanged = before.get(&task.id).is_some_and(|before| {
+            let place = find(&earlier.tasks, task.id);
+            let before = place.map(|place| &earlier.tasks[place]);
+            let polls = task.polls.saturating_sub(before.map_or(0, |before| before.polls));
+            let is_unchanged = before.is_some_and(|before| {
                 before.polls == task.polls
                     && discriminant(&before.state) == discriminant(&task.state)
             });
-            if is_unchanged {
-                let since = earlier.unchanged.get(&task.id).unwrap_or(&earlier.taken);
-                self.unchanged.insert(task.id, *since);
-            }
+            let since = place.and_then(|place| earlier.activity.get(place)?.unchanged);
+            self.activity.push(Activity {
+                unchanged: is_unchanged.then(|| since.unwrap_or(earlier.taken)),
+                rate: (polls > 0).then_some(polls as f64 / seconds),
+            });
         }
         self
     }
+}
+
+/// The place of a task in a list that is in the order of the ids.
+fn find(tasks: &[TaskInfo], id: Id) -> Option<usize> {
+    tasks.binary_search_by(|task| task.id.cmp(&id)).ok()
 }
 
 impl fmt::Display for Dump {
@@ -101,17 +109,18 @@ impl fmt::Display for Dump {
         for deadlock in &self.waits.deadlocks {
             writeln!(formatter, "  {deadlock}")?;
         }
-        for task in &self.tasks {
+        for (place, task) in self.tasks.iter().enumerate() {
             write!(formatter, "  {task}")?;
-            if let Some(since) = self.unchanged.get(&task.id) {
-                let seconds = self.taken.duration_since(*since).as_secs_f64();
+            let activity = self.activity.get(place);
+            if let Some(since) = activity.and_then(|activity| activity.unchanged) {
+                let seconds = self.taken.duration_since(since).as_secs_f64();
                 write!(formatter, ", so for at least {seconds:.1} s")?;
             }
-            if let Some(rate) = self.rates.get(&task.id) {
+            if let Some(rate) = activity.and_then(|activity| activity.rate) {
                 write!(formatter, ", {rate:.0} polls a second")?;
             }
             writeln!(formatter)?;
-            for wait in self.waits.of_tasks.get(&task.id).into_iter().flatten() {
+            for wait in self.waits.of_tasks.get(place).into_iter().flatten() {
                 writeln!(formatter, "      {wait}")?;
             }
         }
@@ -125,7 +134,8 @@ impl fmt::Display for Dump {
 /// What tasks wait for, in sentences.
 #[derive(Clone, Debug, Default)]
 struct Waits {
-    of_tasks: HashMap<Id, Vec<String>>,
+    /// In the order of the list of tasks. Empty if nothing is known.
+    of_tasks: Vec<Vec<String>>,
     /// Of the futures in `block_on`, which are in no list of tasks.
     mains: Vec<String>,
     deadlocks: Vec<String>,
@@ -156,7 +166,7 @@ mod waits {
 
 #[cfg(feature = "waits")]
 mod waits {
-    use super::{HashMap, Id, TaskInfo, Waits};
+    use super::{Id, TaskInfo, Waits, find};
     use arc::task::TaskState;
     use arc_trace::waits::{Link, Waiting, cycles, waiting};
 
@@ -174,9 +184,8 @@ mod waits {
             "what futures of other crates wait for, tasks of a LocalSet";
 
         pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo]) -> Self {
-            let by_id: HashMap<u64, &TaskInfo> =
-                tasks.iter().map(|task| (task.id.0, task)).collect();
-            let label = |id: u64| match by_id.get(&id) {
+            let by_id = |id| find(tasks, Id(id)).map(|place| &tasks[place]);
+            let label = |id: u64| match by_id(id) {
                 Some(TaskInfo { name: Some(name), location, .. }) => {
                     format!("task {id} {name:?} ({location})")
                 }
@@ -186,19 +195,20 @@ mod waits {
 
             // The future of a `block_on` is in no list. What is kept of it is forgotten when its
             // next poll begins, and its polls begin with steps whose numbers are odd.
-            asked.retain(|waiting| match by_id.get(&waiting.task) {
+            asked.retain(|waiting| match by_id(waiting.task) {
                 Some(task) => task.state == TaskState::Idle && 2 * task.polls == waiting.step,
                 None => !waiting.step.is_multiple_of(2),
             });
 
             let mut waits = Self::default();
+            waits.of_tasks.resize(tasks.len(), Vec::new());
             for waiting in &asked {
                 let mut sentences = Vec::new();
                 for (time, what) in waiting.describe(&label) {
                     sentences.push(format!("it has waited {:.1} s {what}", time.as_secs_f64()));
                 }
-                if by_id.contains_key(&waiting.task) {
-                    waits.of_tasks.insert(Id(waiting.task), sentences);
+                if let Some(place) = find(tasks, Id(waiting.task)) {
+                    waits.of_tasks[place] = sentences;
                     continue;
                 }
                 let main =

@@ -76,7 +76,7 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
 
     let result = std::thread::scope(|threads| {
         // Two at least, as `spawning` may block this thread until a task has done something.
-        for thread in 1..handle.workers().max(2) {
+        for thread in 1..handle.workers().max(2) as u64 {
             // If the system starts no more threads, this thread alone is enough. A panic
             // would never come out: `thread::scope` would wait for the other threads, which
             // wait until `tasks` is closed.

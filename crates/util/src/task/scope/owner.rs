@@ -12,9 +12,9 @@
 //!                                Pending
 //! ```
 
-use crate::wake::wake_all;
+use crate::wake::{Wakers, wake_all};
 use slab::Slab;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::mem::replace;
 use std::pin::{Pin, pin};
@@ -38,7 +38,7 @@ pub(super) struct Owner<'env> {
 struct Line {
     ready: VecDeque<Arc<Ticket>>,
     /// The wakers of the threads that wait, by the threads' numbers.
-    idle: BTreeMap<usize, Waker>,
+    idle: Wakers,
 }
 
 /// What wakes a task. It may outlive the scope.
@@ -66,7 +66,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'env> Owner<'env> {
     pub(super) fn new() -> Self {
-        let line = Line { ready: VecDeque::new(), idle: BTreeMap::new() };
+        let line = Line { ready: VecDeque::new(), idle: Wakers::new() };
         Self { futures: Mutex::new(Slab::new()), line: Arc::new(Mutex::new(line)) }
     }
 
@@ -78,12 +78,12 @@ impl<'env> Owner<'env> {
     }
 
     /// Polls tasks until `end` is ready. Each thread that does so has a number of its own.
-    pub(super) async fn run(&self, thread: usize, end: impl Future<Output = ()>) {
+    pub(super) async fn run(&self, thread: u64, end: impl Future<Output = ()>) {
         let mut end = pin!(end);
         poll_fn(|context| {
             // Whoever woke this thread may not have taken its waker. A waker that stays would be
             // taken for a thread that waits.
-            let before = lock(&self.line).idle.remove(&thread);
+            let before = lock(&self.line).idle.remove(thread);
             drop(before);
 
             for _ in 0..POLLS_MAX {
@@ -103,7 +103,7 @@ impl<'env> Owner<'env> {
     }
 
     /// Takes the first task in line. If there is none, registers the thread as one that waits.
-    fn next(&self, thread: usize, waker: &Waker) -> Option<Arc<Ticket>> {
+    fn next(&self, thread: u64, waker: &Waker) -> Option<Arc<Ticket>> {
         // Foreign code, so it is called without the lock.
         let waker = waker.clone();
         let mut line = lock(&self.line);
@@ -140,9 +140,9 @@ impl Ticket {
         let shared = self.line.clone();
         let mut line = lock(&shared);
         line.ready.push_back(self);
-        let idle = line.idle.pop_first();
+        let idle = line.idle.pop();
         drop(line);
-        wake_all(idle.map(|(_, waker)| waker));
+        wake_all(idle);
     }
 
     /// A poll was pending, and the future is back at its place.
