@@ -46,10 +46,10 @@ fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
 fn tasks_queued_behind_a_long_poll_are_run_by_others() {
     on_each([2, 4], |runtime| {
         // A thousand are more than a worker's own queue holds.
-        for (count, rounds, sleeps) in
+        for (count, many, sleeps) in
             [(1, 100, false), (10, 50, false), (1000, 10, false), (1, 5, true), (5, 5, true)]
         {
-            for _ in 0..rounds {
+            for _ in 0..rounds(many) {
                 if sleeps {
                     let_everything_sleep();
                 }
@@ -105,7 +105,7 @@ fn take_turns<const TURNS: usize>(runtime: &Runtime, tasks: usize) -> bool {
 #[test]
 fn tasks_behind_a_long_poll_of_block_on_are_run_by_others() {
     on_each([2, 4], |runtime| {
-        for round in 0..30 {
+        for round in 0..rounds(30) {
             if round % 10 == 0 {
                 let_everything_sleep();
             }
@@ -168,7 +168,7 @@ async fn echo_and_sleep(rounds: u8) {
 #[test]
 fn sockets_and_timers_go_on_while_a_worker_is_in_a_long_poll() {
     on_each([2, 4], |runtime| {
-        for round in 0..30 {
+        for round in 0..rounds(30) {
             if round % 10 == 0 {
                 let_everything_sleep();
             }
@@ -194,7 +194,7 @@ fn timers_fire_while_all_workers_are_in_long_polls() {
     with_each_size(|runtime| {
         let _guard = runtime.enter();
         let workers = runtime.handle().workers();
-        for round in 0..10 {
+        for round in 0..rounds(10) {
             if round % 5 == 0 {
                 let_everything_sleep();
             }
@@ -266,20 +266,21 @@ fn tasks_that_go_on_for_ever_let_others_sockets_and_timers_on() {
             begin(&runtime, &stop);
             // Queued by a worker, from outside, and woken again and again.
             let third = runtime.spawn(async {
-                for _ in 0..50 {
+                for _ in 0..rounds(50) {
                     arc::spawn(async {}).await.unwrap();
                     yield_now().await;
                 }
             });
             wait_until("the third", || third.is_finished());
-            for _ in 0..50 {
+            for _ in 0..rounds(50) {
                 let outside = runtime.spawn(async {});
                 wait_until("the one from outside", || outside.is_finished());
             }
-            let traffic = runtime.spawn(echo_and_sleep(20));
+            let some = rounds(20) as u8;
+            let traffic = runtime.spawn(echo_and_sleep(some));
             wait_until("the traffic", || traffic.is_finished());
             // The same from within `block_on`.
-            runtime.block_on(echo_and_sleep(20));
+            runtime.block_on(echo_and_sleep(some));
             stop.store(true, Ordering::SeqCst);
             runtime.block_on(traffic).unwrap();
         });
@@ -411,7 +412,7 @@ fn a_timer_armed_from_outside_as_the_workers_park_fires() {
 #[test]
 fn bursts_of_work_between_pauses_are_done_each_time() {
     with_each_size(|runtime| {
-        for burst in 0..200 {
+        for burst in 0..rounds(200) {
             let (count, done) = (1 + burst % 50, Counter::new());
             drop(spawn_each(&runtime, count, |_| async move {
                 yield_now().await;
@@ -489,7 +490,7 @@ fn tasks_that_wait_for_each_other_in_their_polls_run_on_all_workers() {
 fn a_task_from_outside_begins_while_the_others_are_in_long_polls() {
     on_each([2, 4], |runtime| {
         let stuck = runtime.handle().workers() - 1;
-        for round in 0..40 {
+        for round in 0..rounds(40) {
             if round % 10 == 0 {
                 let_everything_sleep();
             }
@@ -510,7 +511,7 @@ fn a_foreign_waker_that_blocks_holds_up_nobody_else() {
     with_each_size(|runtime| {
         let workers = runtime.handle().workers();
         let _guard = runtime.enter();
-        for round in 0..10 {
+        for round in 0..rounds(10) {
             // After the long one the monitor sleeps, too. (Nothing is asserted that needs it to.)
             let time = millis(if round % 5 == 0 { 100 } else { 1 });
             let pause = Pause::new();
@@ -580,7 +581,7 @@ fn an_idle_runtime_answers_after_a_long_pause() {
                 reply.send(()).unwrap();
             }
         }));
-        for _ in 0..5 {
+        for _ in 0..rounds(5) {
             let_everything_sleep();
             let (reply, answer) = mpsc::channel();
             sender.send_blocking(reply).unwrap();

@@ -244,7 +244,7 @@ fn a_chain_of_tasks_in_which_each_spawns_the_next_comes_to_its_end() {
     with_each_size(|runtime| {
         let (done, finished) = async_channel::bounded(1);
         runtime.block_on(async {
-            link(50_000, done);
+            link(rounds(50_000), done);
             finished.recv().await.unwrap();
         });
     });

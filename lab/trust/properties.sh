@@ -41,8 +41,8 @@ try_input() {
     # Each input has a line of its own, which the harness may have begun.
     inputs=$((inputs + $(grep -cF 'bad input | ' <<<"$printed")))
   done
-  tool cargo test -p arc-macros --test compile_fail -- --nocapture
-  messages=$(grep -cF tests/compile_fail/ <<<"$printed") || fail "no wrong use of the macros"
+  tool cargo test -p arc-refused macros -- --nocapture
+  messages=$(grep -cF tests/macros/ <<<"$printed") || fail "no wrong use of the macros"
   [ "$inputs" -ge "$sum" ] || fail "$inputs inputs in $sum tests: not all ran"
   tried "$inputs inputs in $sum tests, $messages wrong uses of the macros"
 }

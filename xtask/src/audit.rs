@@ -1,4 +1,4 @@
-//! `cargo xtask audit`: the one count of lines and its air, `unsafe` in arc and in all that it is
+//! What `cargo xtask audit` counts: the lines and their air, `unsafe` in arc and in all that it is
 //! built from, and whether `audit.toml` allows them. (`.ci/house` counts what stands around it.)
 //!
 //! The one count is everything of its own that `cargo build -p arc-runtime` compiles, on whatever
@@ -8,12 +8,11 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::limits::{self, Bound, Budget, Limits, Numbers};
+use crate::limits::{Bound, Budget, Limits, Numbers};
 use crate::rust::{Count, Rust, SHORTEST_WITH_AIR, WIDE};
 use crate::source::{Source, rust_files};
 use crate::table::{Table, number, percent};
 use crate::tree::{self, PEERS, Package, TARGET};
-use crate::workspace_root;
 
 /// Everything that is counted.
 pub struct Audit {
@@ -37,18 +36,6 @@ pub struct Crate {
     pub name: String,
     pub version: String,
     pub unsafes: usize,
-}
-
-/// Runs `cargo xtask audit`.
-pub fn run() -> Result<()> {
-    let root = workspace_root();
-    let limits = Limits::read(&root)?;
-    let audit = Audit::collect(&root)?;
-    let budgets = audit.budgets(&limits);
-    println!("{}", budgets_table(&budgets));
-    let mut complaints: Vec<_> = budgets.iter().filter_map(Budget::complaint).collect();
-    complaints.extend(changes(&audit.arc, &limits.crates));
-    limits::settle("audit", &complaints)
 }
 
 impl Own {
@@ -143,6 +130,14 @@ impl Audit {
         let most = limits.tree["crates"];
         budgets.push(Budget::new("crates in the tree", Bound::AtMost, most, self.arc.len()));
         budgets
+    }
+
+    /// What audit.toml does not allow.
+    pub fn complaints(&self, limits: &Limits) -> Vec<String> {
+        let budgets = self.budgets(limits);
+        let mut complaints: Vec<_> = budgets.iter().filter_map(Budget::complaint).collect();
+        complaints.extend(changes(&self.arc, &limits.crates));
+        complaints
     }
 }
 
@@ -257,13 +252,10 @@ fn long() {
             arc: crates.into(),
             tokio: Vec::new(),
         };
-        let complaints =
-            audit.budgets(&limits()).iter().filter_map(Budget::complaint).collect::<Vec<_>>();
-        assert_eq!(complaints[0], "unsafe in crates/b/src: 1, and audit.toml allows 0");
-        assert_eq!(complaints[1..], ["crates in the tree: 3, and audit.toml allows 2"]);
-
-        let told = changes(&audit.arc, &limits().crates);
-        assert!(told[0].contains("`a = 2`") && told[1].contains("`b = 0`"), "{told:?}");
-        assert!(told[2].contains("`new = 0`") && told[3].contains("c is not"), "{told:?}");
+        let told = audit.complaints(&limits());
+        assert_eq!(told[0], "unsafe in crates/b/src: 1, and audit.toml allows 0");
+        assert_eq!(told[1], "crates in the tree: 3, and audit.toml allows 2");
+        assert!(told[2].contains("`a = 2`") && told[3].contains("`b = 0`"), "{told:?}");
+        assert!(told[4].contains("`new = 0`") && told[5].contains("c is not"), "{told:?}");
     }
 }

@@ -298,15 +298,6 @@ fn without_threads_the_caller_runs_the_tasks() {
     within_limit(test);
 }
 
-/// It builds all of arc-util once more, so it is CI's.
-#[test]
-fn what_would_be_unsound_does_not_compile() {
-    if std::env::var_os("ARC_TEST_LONG").is_none() {
-        return eprintln!("SKIPPED: it runs with ARC_TEST_LONG=1");
-    }
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/scope_*.rs");
-}
-
 /// A panic payload that panics when it is dropped.
 struct Breaks;
 

@@ -42,7 +42,7 @@ pub struct Arguments {
 }
 
 /// Generated, or a picture of what a compiler prints.
-const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "crates/macros/tests/compile_fail/"];
+const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "lab/refused/tests/macros/"];
 
 const RULES: [(&str, &str, Check); 12] = [
     ("width", "lines are not too long", text::width),

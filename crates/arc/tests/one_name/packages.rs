@@ -14,21 +14,24 @@ use std::io::{BufRead, BufReader};
 /// Nothing that runs takes this long, even on a slow machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What is built faster, and takes less of the disk. Nobody debugs these programs.
-const PROFILE: &str = "[profile.dev]\ndebug = false\nincremental = false\n";
+/// The workspace's own: what a package depends on with the same features is there already.
+const PROFILE: &str = "[profile.dev]\ndebug = false\nincremental = false\n\n\
+                       [profile.dev.package]\nproc-macro2.opt-level = 1\n";
 
 /// A package that has been written.
 pub struct Package {
+    name: &'static str,
     manifest: PathBuf,
-    /// One folder for all packages: they share most of what they depend on.
+    /// The workspace's.
     target: PathBuf,
 }
 
 impl Package {
     /// Writes a package with these dependencies and programs.
-    pub fn write(name: &str, dependencies: &str, programs: &[(&str, String)]) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("one_name");
-        let package = folder.join(name);
+    pub fn write(name: &'static str, dependencies: &str, programs: &[(&str, String)]) -> Self {
+        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let target = temporary.parent().expect("it is in the folder for what is built");
+        let package = temporary.join("one_name").join(name);
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
              [dependencies]\n{dependencies}\n[workspace]\n\n{PROFILE}"
@@ -39,18 +42,19 @@ impl Package {
         fs::create_dir_all(&sources).expect("the folder can be made");
         fs::write(package.join("Cargo.toml"), manifest).expect("the manifest can be written");
         for (program, source) in programs {
-            let file = sources.join(program).with_extension("rs");
+            // Two packages have programs of the same name.
+            let file = sources.join(format!("{name}-{program}.rs"));
             fs::write(file, source).expect("the program can be written");
         }
         let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
         fs::copy(lock, package.join("Cargo.lock")).expect("the lock file can be copied");
-        Self { manifest: package.join("Cargo.toml"), target: folder.join("target") }
+        Self { name, manifest: package.join("Cargo.toml"), target: target.to_owned() }
     }
 
     /// Writes a package with these dependencies and programs, and builds it.
     ///
     /// It fails if there is a warning.
-    pub fn build(name: &str, dependencies: &str, programs: &[(&str, String)]) -> Self {
+    pub fn build(name: &'static str, dependencies: &str, programs: &[(&str, String)]) -> Self {
         let package = Self::write(name, dependencies, programs);
         let (is_built, errors) = package.cargo(&["build"]);
         assert!(is_built, "{errors}");
@@ -60,8 +64,17 @@ impl Package {
 
     /// Returns what the compiler says of one of the programs: nothing if that compiles.
     pub fn errors(&self, program: &str) -> String {
-        let (is_right, errors) = self.cargo(&["check", "--bin", program]);
-        assert_eq!(is_right, errors.is_empty(), "{program} has no mere warnings: {errors}");
+        self.check(&["check", "--bin", &format!("{}-{program}", self.name)])
+    }
+
+    /// Returns what the compiler says of all programs: nothing if they compile.
+    pub fn errors_of_all(&self) -> String {
+        self.check(&["check"])
+    }
+
+    fn check(&self, arguments: &[&str]) -> String {
+        let (is_right, errors) = self.cargo(arguments);
+        assert_eq!(is_right, errors.is_empty(), "{} has no mere warnings: {errors}", self.name);
         errors
     }
 
@@ -76,8 +89,8 @@ impl Package {
 
     /// Starts one of the programs.
     pub fn start(&self, program: &str, arguments: &[&str]) -> Running {
-        let program =
-            self.target.join("debug").join(program).with_extension(env::consts::EXE_EXTENSION);
+        let file = format!("{}-{program}{}", self.name, env::consts::EXE_SUFFIX);
+        let program = self.target.join("debug").join(file);
         let mut command = Command::new(&program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{program:?}: {error}"));

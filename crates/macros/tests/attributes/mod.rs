@@ -1,5 +1,5 @@
 //! `#[arc::main]` and `#[arc::test]`, used as they should be. How they answer wrong
-//! use is in `compile_fail.rs`.
+//! use is in `lab/refused/`.
 
 #![deny(warnings, clippy::all, clippy::pedantic)]
 #![allow(

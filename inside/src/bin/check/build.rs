@@ -19,13 +19,15 @@ publish = false
 
 [workspace]
 
+# For the exercises alone: it takes a while to compile.
 [features]
+default = ["dep:loom"]
 shuttle = ["arc-inside/shuttle"]
 
 [dependencies]
 arc-inside = { path = '@' }
 async-task = "4.7.1"
-loom = "0.7"
+loom = { version = "0.7", optional = true }
 slab = "0.4.10"
 
 [profile.dev]
@@ -178,7 +180,8 @@ impl Builder {
 
 /// Has cargo build all examples of a package, for this platform.
 fn build(package: &Path, shuttle: bool, target: PathBuf) -> Result<Built, String> {
-    let options: &[&str] = if shuttle { &["--features", "shuttle"] } else { &[] };
+    let options: &[&str] =
+        if shuttle { &["--no-default-features", "--features", "shuttle"] } else { &[] };
     let words = [&["--examples", "--keep-going"], options].concat();
     cargo_build(package, &words, &target)?;
     Ok(Built::new(&target))
