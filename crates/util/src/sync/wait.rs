@@ -1,7 +1,7 @@
 //! How tokio's futures are awaited: within the task's budget, and told of.
 //!
-//! tokio's channels and semaphores know the budget of tokio's tasks alone. What stands around them
-//! here takes a unit of arc's when an operation is ready. While the budget is used up, nothing is
+//! tokio's channels and locks know the budget of tokio's tasks alone. What stands around them here
+//! takes a unit of arc's when an operation is ready. While the budget is used up, nothing is
 //! polled, so nothing is lost. To wait costs nothing.
 
 use super::told::Told;
@@ -11,10 +11,9 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-/// Polls within the budget, and tells that the task waits if that is pending.
+/// Polls within the budget.
 #[inline]
-pub(super) fn poll_wait<R>(
-    told: &Told,
+fn poll_within_budget<R>(
     context: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
@@ -23,9 +22,7 @@ pub(super) fn poll_wait<R>(
     }
 
     let polled = poll(context);
-    if polled.is_pending() {
-        told.waits();
-    } else {
+    if polled.is_ready() {
         // There was a unit before the poll. If the poll itself took it, nobody is to wait for one:
         // what is ready must be returned.
         let _ = pin!(consume_budget()).poll(context);
@@ -33,27 +30,46 @@ pub(super) fn poll_wait<R>(
     polled
 }
 
+/// Polls within the budget, and tells that the task waits if that is pending.
+#[inline]
+pub(super) fn poll_wait<R>(
+    told: &Told,
+    context: &mut Context<'_>,
+    poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
+) -> Poll<R> {
+    poll_within_budget(context, |context| {
+        let polled = poll(context);
+        if polled.is_pending() {
+            told.waits();
+        }
+        polled
+    })
+}
+
 /// Awaits a future in this way.
-pub(super) fn wait<F: Future>(told: &Told, future: F) -> Wait<'_, F> {
-    Wait { told, future }
+pub(super) fn wait<F: Future>(told: &Told, future: F) -> impl Future<Output = F::Output> {
+    within_budget(told.telling(None, future))
+}
+
+/// Awaits a future within the budget.
+pub(super) fn within_budget<F: Future>(future: F) -> WithinBudget<F> {
+    WithinBudget { future }
 }
 
 pin_project! {
-    /// See [`wait`].
+    /// See [`within_budget`].
     #[must_use = "futures do nothing unless awaited"]
-    pub(super) struct Wait<'a, F> {
-        told: &'a Told,
+    pub(super) struct WithinBudget<F> {
         #[pin]
         future: F,
     }
 }
 
-impl<F: Future> Future for Wait<'_, F> {
+impl<F: Future> Future for WithinBudget<F> {
     type Output = F::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        poll_wait(this.told, context, |context| this.future.poll(context))
+        poll_within_budget(context, |context| self.project().future.poll(context))
     }
 }
