@@ -4,9 +4,9 @@
 //! [`CancellationToken`] is this crate's. [`mpmc`], a channel with several receivers, which tokio
 //! has not, comes from the crate async-channel, with the feature of that name.
 //!
-//! The locks, [`Semaphore`] and the channels are types around tokio's: to wait for them takes a unit
-//! of the task's budget. With the feature `trace` they, [`Barrier`] and [`Notify`] also tell the
-//! timeline and the dump who waits for them and who has them.
+//! The locks, [`Semaphore`] and the channels are types around tokio's: to wait for them takes a
+//! unit of the task's budget. With the feature `trace` they, [`Barrier`] and [`Notify`] also tell
+//! the timeline and the dump who waits for them and who has them.
 //!
 //! # Examples
 //!
