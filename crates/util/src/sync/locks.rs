@@ -9,7 +9,8 @@
 //! lock that is shared at its first use, as with `trace`, has no `dyn` values. And with neither,
 //! there are no owned guards.
 
-use super::wait::within_budget;
+use super::told::Told;
+use super::wait::wait;
 use std::sync::Arc;
 use tokio::TryLockError;
 use tokio::sync as tokio;
@@ -141,7 +142,7 @@ macro_rules! lock {
                 ///
                 /// The place in line is lost.
                 pub async fn $wait(&self) -> tokio::$guard<'_, T> {
-                    within_budget(self.lock.$wait()).await
+                    wait(&Told, self.lock.$wait()).await
                 }
 
                 /// Waits until the caller has the lock. The guard keeps the lock alive.
@@ -150,7 +151,7 @@ macro_rules! lock {
                 ///
                 /// The place in line is lost.
                 pub async fn $wait_owned(self: Arc<Self>) -> tokio::$owned<T> {
-                    within_budget(self.into_tokio().$wait_owned()).await
+                    wait(&Told, self.into_tokio().$wait_owned()).await
                 }
 
                 /// Locks without waiting. The guard keeps the lock alive.

@@ -6,7 +6,7 @@
 
 use super::guard::{Guard, Late, map, nothing};
 use super::told::{Told, What};
-use super::wait::within_budget;
+use super::wait::wait_telling;
 use std::convert::identity;
 use std::future::Future;
 use std::panic::Location;
@@ -66,7 +66,8 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
         let line = Some(Location::caller());
         async move {
-            let guard = within_budget(self.told.telling(line, self.lock.get().lock())).await;
+            let tell = || self.told.waits_at(line);
+            let guard = wait_telling(tell, self.lock.get().lock()).await;
             Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }
@@ -80,8 +81,8 @@ impl<T> Mutex<T> {
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
         let line = Some(Location::caller());
         async move {
-            let future = self.lock.get().clone().lock_owned();
-            let guard = within_budget(self.told.telling(line, future)).await;
+            let tell = || self.told.waits_at(line);
+            let guard = wait_telling(tell, self.lock.get().clone().lock_owned()).await;
             Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }

@@ -11,9 +11,19 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-/// Polls within the budget.
+/// Polls within the budget, and tells that the task waits if that is pending.
 #[inline]
-fn poll_within_budget<R>(
+pub(super) fn poll_wait<R>(
+    told: &Told,
+    context: &mut Context<'_>,
+    poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
+) -> Poll<R> {
+    poll_telling(|| told.waits(), context, poll)
+}
+
+#[inline]
+fn poll_telling<R>(
+    tell: impl FnOnce(),
     context: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
@@ -22,7 +32,9 @@ fn poll_within_budget<R>(
     }
 
     let polled = poll(context);
-    if polled.is_ready() {
+    if polled.is_pending() {
+        tell();
+    } else {
         // There was a unit before the poll. If the poll itself took it, nobody is to wait for one:
         // what is ready must be returned.
         let _ = pin!(consume_budget()).poll(context);
@@ -30,46 +42,32 @@ fn poll_within_budget<R>(
     polled
 }
 
-/// Polls within the budget, and tells that the task waits if that is pending.
-#[inline]
-pub(super) fn poll_wait<R>(
-    told: &Told,
-    context: &mut Context<'_>,
-    poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
-) -> Poll<R> {
-    poll_within_budget(context, |context| {
-        let polled = poll(context);
-        if polled.is_pending() {
-            told.waits();
-        }
-        polled
-    })
-}
-
 /// Awaits a future in this way.
-pub(super) fn wait<F: Future>(told: &Told, future: F) -> impl Future<Output = F::Output> {
-    within_budget(told.telling(None, future))
+pub(super) fn wait<F: Future>(told: &Told, future: F) -> Wait<impl Fn(), F> {
+    wait_telling(|| told.waits(), future)
 }
 
-/// Awaits a future within the budget.
-pub(super) fn within_budget<F: Future>(future: F) -> WithinBudget<F> {
-    WithinBudget { future }
+/// Awaits a future in this way, but for what is called when it is pending.
+pub(super) fn wait_telling<T: Fn(), F: Future>(tell: T, future: F) -> Wait<T, F> {
+    Wait { tell, future }
 }
 
 pin_project! {
-    /// See [`within_budget`].
+    /// See [`wait`].
     #[must_use = "futures do nothing unless awaited"]
-    pub(super) struct WithinBudget<F> {
+    pub(super) struct Wait<T, F> {
+        tell: T,
         #[pin]
         future: F,
     }
 }
 
-impl<F: Future> Future for WithinBudget<F> {
+impl<T: Fn(), F: Future> Future for Wait<T, F> {
     type Output = F::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        poll_within_budget(context, |context| self.project().future.poll(context))
+        let this = self.project();
+        poll_telling(this.tell, context, |context| this.future.poll(context))
     }
 }
