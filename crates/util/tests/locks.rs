@@ -84,37 +84,39 @@ async fn exhaust() {
 }
 
 #[arc::test]
-async fn without_budget_a_lock_is_neither_taken_nor_lost() {
+async fn without_budget_a_lock_is_held_until_the_next_turn_and_given_back_by_a_drop() {
     let mutex = Mutex::new(0);
     let (woken, waker) = Woken::new();
-    let mut lock = pin!(mutex.lock());
-    exhaust().await;
-    assert!(poll_once(lock.as_mut(), &waker).is_pending());
-    assert_eq!(woken.count(), 1);
-    drop(mutex.try_lock().expect("it was not taken"));
+    {
+        let mut lock = pin!(mutex.lock());
+        exhaust().await;
+        assert!(poll_once(lock.as_mut(), &waker).is_pending());
+        assert_eq!(woken.count(), 1);
+        assert!(mutex.try_lock().is_err());
+    }
+    assert!(mutex.try_lock().is_ok());
 
+    let mut lock = pin!(mutex.lock());
+    assert!(poll_once(lock.as_mut(), &waker).is_pending());
     arc::task::yield_now().await;
     assert!(poll_once(lock.as_mut(), &waker).is_ready());
 }
 
-/// One that waits has its place in line also while it has no budget, and gets the lock after that.
 #[arc::test]
-async fn who_is_given_the_lock_without_budget_gets_it_later() {
+async fn who_has_no_budget_is_not_overtaken() {
     let mutex = Mutex::new(0);
     let held = mutex.lock().await;
-    let (woken, waker) = Woken::new();
-    let mut lock = pin!(mutex.lock());
-    assert!(poll_once(lock.as_mut(), &waker).is_pending());
-
+    let ((first_woken, first_waker), (second_woken, second_waker)) = (Woken::new(), Woken::new());
+    let (mut first, mut second) = (pin!(mutex.lock()), pin!(mutex.lock()));
     exhaust().await;
-    drop(held);
-    assert_eq!(woken.count(), 1);
-    assert!(poll_once(lock.as_mut(), &waker).is_pending());
-    assert_eq!(woken.count(), 2);
-    assert!(mutex.try_lock().is_err());
+    assert!(poll_once(first.as_mut(), &first_waker).is_pending());
 
     arc::task::yield_now().await;
-    assert!(poll_once(lock.as_mut(), &waker).is_ready());
+    assert!(poll_once(second.as_mut(), &second_waker).is_pending());
+    drop(held);
+    assert_eq!((first_woken.count(), second_woken.count()), (1, 0));
+    assert!(poll_once(first.as_mut(), &first_waker).is_ready());
+    assert_eq!(second_woken.count(), 1);
 }
 
 #[arc::test]

@@ -9,8 +9,7 @@
 //! lock that is shared at its first use, as with `trace`, has no `dyn` values. And with neither,
 //! there are no owned guards.
 
-use super::told::Told;
-use super::wait::wait;
+use super::wait::wait_in_line;
 use std::sync::Arc;
 use tokio::TryLockError;
 use tokio::sync as tokio;
@@ -142,7 +141,7 @@ macro_rules! lock {
                 ///
                 /// The place in line is lost.
                 pub async fn $wait(&self) -> tokio::$guard<'_, T> {
-                    wait(&Told, self.lock.$wait()).await
+                    wait_in_line(self.lock.$wait()).await
                 }
 
                 /// Waits until the caller has the lock. The guard keeps the lock alive.
@@ -151,7 +150,7 @@ macro_rules! lock {
                 ///
                 /// The place in line is lost.
                 pub async fn $wait_owned(self: Arc<Self>) -> tokio::$owned<T> {
-                    wait(&Told, self.into_tokio().$wait_owned()).await
+                    wait_in_line(self.into_tokio().$wait_owned()).await
                 }
 
                 /// Locks without waiting. The guard keeps the lock alive.

@@ -6,7 +6,7 @@
 
 use super::guard::{Guard, Late, map};
 use super::told::{Told, What};
-use super::wait::wait_telling;
+use super::wait::wait_in_line;
 use std::convert::identity;
 use std::future::Future;
 use std::panic::Location;
@@ -68,8 +68,8 @@ macro_rules! ways {
             pub fn $wait(&self) -> impl Future<Output = $guard<'_, T>> {
                 let line = Some(Location::caller());
                 async move {
-                    let tell = || self.told.waits_at(line);
-                    let guard = wait_telling(tell, self.lock.get().$wait()).await;
+                    let future = self.lock.get().$wait();
+                    let guard = wait_in_line(self.told.telling(line, future)).await;
                     Guard { held: self.told.holds_since(line), guard, lock: () }
                 }
             }
@@ -83,8 +83,8 @@ macro_rules! ways {
             pub fn $wait_owned(self: Arc<Self>) -> impl Future<Output = $owned<T>> {
                 let line = Some(Location::caller());
                 async move {
-                    let tell = || self.told.waits_at(line);
-                    let guard = wait_telling(tell, self.lock.get().clone().$wait_owned()).await;
+                    let future = self.lock.get().clone().$wait_owned();
+                    let guard = wait_in_line(self.told.telling(line, future)).await;
                     Guard { held: self.told.holds_since(line), guard, lock: self }
                 }
             }

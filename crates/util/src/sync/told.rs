@@ -60,7 +60,7 @@ mod on {
             self.waits_at(None);
         }
 
-        pub(crate) fn waits_at(&self, line: Line) {
+        fn waits_at(&self, line: Line) {
             if is_on() {
                 tell::waits_for(self.resource(), line);
             }

@@ -1,8 +1,8 @@
 //! How tokio's futures are awaited: within the task's budget, and told of.
 //!
 //! tokio's channels and locks know the budget of tokio's tasks alone. What stands around them here
-//! takes a unit of arc's when an operation is ready. While the budget is used up, nothing is
-//! polled, so nothing is lost. To wait costs nothing.
+//! takes a unit of arc's when an operation is ready. To wait costs nothing. While the budget is used
+//! up, channels and semaphores are not polled, so nothing is lost.
 
 use super::told::Told;
 use arc::task::{consume_budget, has_budget_remaining};
@@ -18,22 +18,13 @@ pub(super) fn poll_wait<R>(
     context: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
-    poll_telling(|| told.waits(), context, poll)
-}
-
-#[inline]
-fn poll_telling<R>(
-    tell: impl FnOnce(),
-    context: &mut Context<'_>,
-    poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
-) -> Poll<R> {
     if !has_budget_remaining() {
         ready!(pin!(consume_budget()).poll(context));
     }
 
     let polled = poll(context);
     if polled.is_pending() {
-        tell();
+        told.waits();
     } else {
         // There was a unit before the poll. If the poll itself took it, nobody is to wait for one:
         // what is ready must be returned.
@@ -43,31 +34,36 @@ fn poll_telling<R>(
 }
 
 /// Awaits a future in this way.
-pub(super) fn wait<F: Future>(told: &Told, future: F) -> Wait<impl Fn(), F> {
-    wait_telling(|| told.waits(), future)
+pub(super) fn wait<F: Future>(told: &Told, future: F) -> Wait<'_, F> {
+    Wait { told, future }
 }
 
-/// Awaits a future in this way, but for what is called when it is pending.
-pub(super) fn wait_telling<T: Fn(), F: Future>(tell: T, future: F) -> Wait<T, F> {
-    Wait { tell, future }
+/// Awaits a lock, within the budget.
+///
+/// Whoever has no budget gets a place in line, and even the lock, and then waits for its next turn.
+/// So nobody who comes later overtakes it. (tokio does the same.)
+pub(super) async fn wait_in_line<F: Future>(lock: F) -> F::Output {
+    let guard = lock.await;
+    consume_budget().await;
+    guard
 }
 
 pin_project! {
     /// See [`wait`].
     #[must_use = "futures do nothing unless awaited"]
-    pub(super) struct Wait<T, F> {
-        tell: T,
+    pub(super) struct Wait<'a, F> {
+        told: &'a Told,
         #[pin]
         future: F,
     }
 }
 
-impl<T: Fn(), F: Future> Future for Wait<T, F> {
+impl<F: Future> Future for Wait<'_, F> {
     type Output = F::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        poll_telling(this.tell, context, |context| this.future.poll(context))
+        poll_wait(this.told, context, |context| this.future.poll(context))
     }
 }
