@@ -1,7 +1,9 @@
 //! tokio's `Mutex` and `RwLock`, within the task's budget: without the feature `trace`, with which
 //! `mutex.rs` and `rwlock.rs` have them.
 //!
-//! A lock here has tokio's as its only field. The guards are tokio's own.
+//! A lock here has tokio's as its only field. The guards are tokio's own. The unit of the budget is
+//! taken when the lock is there. So a task without budget gets a place in line, and perhaps even the
+//! lock, and then waits for its next turn: nobody who comes later overtakes it. (tokio does so, too.)
 //!
 //! `lock_owned` is called with an `Arc` of the type here, and tokio's guard keeps an `Arc` of
 //! tokio's. So the one is made of the other, by the only `unsafe` of this crate. It buys three
@@ -9,7 +11,7 @@
 //! lock that is shared at its first use, as with `trace`, has no `dyn` values. And with neither,
 //! there are no owned guards.
 
-use super::wait::wait_in_line;
+use arc::task::consume_budget;
 use std::sync::Arc;
 use tokio::TryLockError;
 use tokio::sync as tokio;
@@ -141,7 +143,9 @@ macro_rules! lock {
                 ///
                 /// The place in line is lost.
                 pub async fn $wait(&self) -> tokio::$guard<'_, T> {
-                    wait_in_line(self.lock.$wait()).await
+                    let guard = self.lock.$wait().await;
+                    consume_budget().await;
+                    guard
                 }
 
                 /// Waits until the caller has the lock. The guard keeps the lock alive.
@@ -150,7 +154,9 @@ macro_rules! lock {
                 ///
                 /// The place in line is lost.
                 pub async fn $wait_owned(self: Arc<Self>) -> tokio::$owned<T> {
-                    wait_in_line(self.into_tokio().$wait_owned()).await
+                    let guard = self.into_tokio().$wait_owned().await;
+                    consume_budget().await;
+                    guard
                 }
 
                 /// Locks without waiting. The guard keeps the lock alive.

@@ -6,7 +6,7 @@
 
 use super::guard::{Guard, Late, map, nothing};
 use super::told::{Told, What};
-use super::wait::wait_in_line;
+use arc::task::consume_budget;
 use std::convert::identity;
 use std::future::Future;
 use std::panic::Location;
@@ -66,7 +66,8 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
         let line = Some(Location::caller());
         async move {
-            let guard = wait_in_line(self.told.telling(line, self.lock.get().lock())).await;
+            let guard = self.told.telling(line, self.lock.get().lock()).await;
+            consume_budget().await;
             Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }
@@ -80,8 +81,8 @@ impl<T> Mutex<T> {
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
         let line = Some(Location::caller());
         async move {
-            let future = self.lock.get().clone().lock_owned();
-            let guard = wait_in_line(self.told.telling(line, future)).await;
+            let guard = self.told.telling(line, self.lock.get().clone().lock_owned()).await;
+            consume_budget().await;
             Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::guard::{Guard, Late, map};
 use super::told::{Told, What};
-use super::wait::wait_in_line;
+use arc::task::consume_budget;
 use std::convert::identity;
 use std::future::Future;
 use std::panic::Location;
@@ -68,8 +68,8 @@ macro_rules! ways {
             pub fn $wait(&self) -> impl Future<Output = $guard<'_, T>> {
                 let line = Some(Location::caller());
                 async move {
-                    let future = self.lock.get().$wait();
-                    let guard = wait_in_line(self.told.telling(line, future)).await;
+                    let guard = self.told.telling(line, self.lock.get().$wait()).await;
+                    consume_budget().await;
                     Guard { held: self.told.holds_since(line), guard, lock: () }
                 }
             }
@@ -84,7 +84,8 @@ macro_rules! ways {
                 let line = Some(Location::caller());
                 async move {
                     let future = self.lock.get().clone().$wait_owned();
-                    let guard = wait_in_line(self.told.telling(line, future)).await;
+                    let guard = self.told.telling(line, future).await;
+                    consume_budget().await;
                     Guard { held: self.told.holds_since(line), guard, lock: self }
                 }
             }

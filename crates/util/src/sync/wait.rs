@@ -1,8 +1,9 @@
 //! How tokio's futures are awaited: within the task's budget, and told of.
 //!
-//! tokio's channels and locks know the budget of tokio's tasks alone. What stands around them here
-//! takes a unit of arc's when an operation is ready. To wait costs nothing. While the budget is used
-//! up, channels and semaphores are not polled, so nothing is lost.
+//! tokio's channels and semaphores know the budget of tokio's tasks alone. What stands around them
+//! here takes a unit of arc's when an operation is ready. While the budget is used up, nothing is
+//! polled, so nothing is lost. To wait costs nothing. (Locks have a way of their own: a task keeps
+//! its place in line. See `locks.rs`.)
 
 use super::told::Told;
 use arc::task::{consume_budget, has_budget_remaining};
@@ -36,16 +37,6 @@ pub(super) fn poll_wait<R>(
 /// Awaits a future in this way.
 pub(super) fn wait<F: Future>(told: &Told, future: F) -> Wait<'_, F> {
     Wait { told, future }
-}
-
-/// Awaits a lock, within the budget.
-///
-/// Whoever has no budget gets a place in line, and even the lock, and then waits for its next turn.
-/// So nobody who comes later overtakes it. (tokio does the same.)
-pub(super) async fn wait_in_line<F: Future>(lock: F) -> F::Output {
-    let guard = lock.await;
-    consume_budget().await;
-    guard
 }
 
 pin_project! {
