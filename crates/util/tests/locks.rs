@@ -172,6 +172,15 @@ async fn a_condition_is_waited_for() {
     soon(waits).await;
 }
 
+#[cfg(feature = "trace")]
+#[test]
+#[should_panic(expected = "no guard has it")]
+fn with_trace_a_value_that_tokios_type_has_as_well_is_not_given_out() {
+    let mutex = Arc::new(Mutex::new(0));
+    let _theirs = mutex.clone().into_tokio();
+    Arc::into_inner(mutex).expect("tokio's is another Arc").into_inner();
+}
+
 /// With the feature, a value has a known size, and a lock is shared when it is first used.
 #[cfg(not(feature = "trace"))]
 mod without_trace {
