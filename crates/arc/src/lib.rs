@@ -85,7 +85,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `sync`, on by default | tokio's own locks and its `broadcast` in [`sync`] |
+//! | `sync`, on by default | tokio's locks and its `broadcast` in [`sync`] |
 //! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
 //! | `process` | `arc::process` |
 //! | `full` | all of the above: everything that tokio's `full` has, but for `ucred` |
@@ -101,7 +101,7 @@
 //! | `console` | `waits`, and `arc::compat::console`: tokio-console is told of tasks and locks |
 //!
 //! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
-//! With `trace`, [`sync::Mutex`] is a type around tokio's, which tells who waits for it.
+//! With `trace`, [`sync::Mutex`] tells who waits for it, and has no `dyn` values.
 //!
 //! The names of tokio's other features (`rt`, `fs`, `net`, `time`, `parking_lot` ...) are accepted,
 //! so that a list of them stays valid. They add nothing: most of these parts are always there.
@@ -222,12 +222,12 @@ pub use arc_util::signal;
 /// Locks, channels and events for tasks.
 ///
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
-/// [`broadcast`](sync::broadcast) and [`Semaphore`](sync::Semaphore) stand around tokio's, and take
-/// part in the budget that keeps a busy task from starving the others. `Mutex`, `RwLock`,
-/// `Barrier`, [`Notify`](sync::Notify), `OnceCell` and `SetOnce` are tokio's own: they need no
-/// runtime of tokio's, and start no thread. In a loop over a lock that nobody else holds, await
-/// [`cooperative(mutex.lock())`](task::coop::cooperative). `mpmc`, a channel with several
-/// receivers, which tokio does not have, is the crate async-channel, with the feature `mpmc`.
+/// [`broadcast`](sync::broadcast), [`Semaphore`](sync::Semaphore), [`Mutex`](sync::Mutex) and
+/// [`RwLock`](sync::RwLock) stand around tokio's, and take part in the budget that keeps a busy
+/// task from starving the others. `Barrier`, [`Notify`](sync::Notify), `OnceCell` and `SetOnce` are
+/// tokio's own: they need no runtime of tokio's, and start no thread. `mpmc`, a channel with
+/// several receivers, which tokio does not have, is the crate async-channel, with the feature
+/// `mpmc`.
 pub mod sync {
     pub use arc_util::sync::*;
 

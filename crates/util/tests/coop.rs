@@ -136,19 +136,24 @@ fn channels_for_one_value_let_others_run() {
     });
 }
 
-/// What is received is tokio's. The locks are tokio's own, and the channel is another crate's,
-/// which know nothing of arc's budget.
 #[test]
-fn what_is_tokios_lets_others_run_if_it_is_cooperative() {
+fn what_is_around_tokios_lets_others_run() {
     let (sender, mut receiver) = broadcast::channel(1);
     lets_others_run(async || {
         sender.send(1).unwrap();
         assert_eq!(receiver.recv().await, Ok(1));
     });
     let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
-    lets_others_run(async || *cooperative(mutex.lock()).await += 1);
-    lets_others_run(async || *cooperative(lock.write()).await += 1);
-    lets_others_run(async || drop(cooperative(lock.read()).await));
+    lets_others_run(async || *mutex.lock().await += 1);
+    lets_others_run(async || *lock.write().await += 1);
+    lets_others_run(async || drop(lock.read().await));
+}
+
+/// tokio's own types and those of other crates know nothing of arc's budget.
+#[test]
+fn what_is_not_arcs_lets_others_run_if_it_is_cooperative() {
+    let lock = Arc::new(Mutex::new(0)).into_tokio();
+    lets_others_run(async || *cooperative(lock.lock()).await += 1);
     let (sender, receiver) = async_channel::bounded(1);
     lets_others_run(async || {
         sender.try_send(()).unwrap();

@@ -111,3 +111,11 @@ impl<L> Late<L> {
         self.shared.into_inner().and_then(Arc::into_inner).expect("no guard has it")
     }
 }
+
+impl<L> Deref for Late<L> {
+    type Target = L;
+
+    fn deref(&self) -> &L {
+        self.get()
+    }
+}

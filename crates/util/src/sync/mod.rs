@@ -4,17 +4,9 @@
 //! [`CancellationToken`] is this crate's. [`mpmc`], a channel with several receivers, which tokio
 //! has not, comes from the crate async-channel, with the feature of that name.
 //!
-//! [`Semaphore`] and the channels are types around tokio's: to wait for them takes a unit of the
-//! task's budget. With the feature `trace` all types that tasks wait for are such types, and tell
+//! The locks, [`Semaphore`] and the channels are types around tokio's: to wait for them takes a
+//! unit of the task's budget. With the feature `trace` they, [`Barrier`] and [`Notify`] also tell
 //! the timeline and the dump who waits for them and who has them.
-//!
-//! The locks of tokio's know nothing of the task's budget. In a loop over a lock that nobody else
-//! holds, await `cooperative(mutex.lock())`: see [`cooperative`](crate::task::cooperative).
-//!
-//! Types around tokio's that take from the budget were tried, and turned down. `lock_owned` has an
-//! `Arc` of such a type, and tokio's guard wants an `Arc` of tokio's. To make one of the other
-//! takes `unsafe`, here or in what a derive macro writes. What is shared at its first use, as with
-//! `trace`, has no `dyn` values. And a program may hand tokio's own type to another crate.
 //!
 //! # Examples
 //!
@@ -46,17 +38,17 @@
 
 /// Gives a type around one of tokio's the methods of that one: those that wait for nothing.
 macro_rules! tokios_own {
-    (mut $($name:ident $field:ident)*) => {$(
-        tokios_own! { $name $field }
+    (mut $($name:ident $field:ident $(?$size:ident)?)*) => {$(
+        tokios_own! { $name $field $(?$size)? }
 
-        impl<T> std::ops::DerefMut for $name<T> {
+        impl<T $(: ?$size)?> std::ops::DerefMut for $name<T> {
             fn deref_mut(&mut self) -> &mut tokio::$name<T> {
                 &mut self.$field
             }
         }
     )*};
-    ($($name:ident $field:ident)*) => {$(
-        impl<T> std::ops::Deref for $name<T> {
+    ($($name:ident $field:ident $(?$size:ident)?)*) => {$(
+        impl<T $(: ?$size)?> std::ops::Deref for $name<T> {
             type Target = tokio::$name<T>;
 
             fn deref(&self) -> &tokio::$name<T> {
@@ -64,7 +56,7 @@ macro_rules! tokios_own {
             }
         }
 
-        impl<T> std::fmt::Debug for $name<T>
+        impl<T $(: ?$size)?> std::fmt::Debug for $name<T>
         where
             tokio::$name<T>: std::fmt::Debug,
         {
@@ -82,6 +74,8 @@ pub mod broadcast;
 mod cancel;
 #[cfg(feature = "trace")]
 mod guard;
+#[cfg(not(feature = "trace"))]
+mod locks;
 pub mod mpsc;
 #[cfg(feature = "trace")]
 mod mutex;
@@ -107,13 +101,6 @@ pub use tokio::sync::{
 
 #[cfg(feature = "mpmc")]
 pub use async_channel as mpmc;
-#[cfg(not(feature = "trace"))]
-pub use tokio::sync::{
-    Barrier, MappedMutexGuard, Mutex, MutexGuard, Notify, OwnedMappedMutexGuard, OwnedMutexGuard,
-    OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
-    RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
-    futures::{Notified, OwnedNotified},
-};
 #[cfg(feature = "trace")]
 pub use {
     barrier::Barrier,
@@ -122,5 +109,15 @@ pub use {
     rwlock::{
         OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
         RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+    },
+};
+#[cfg(not(feature = "trace"))]
+pub use {
+    locks::{Mutex, RwLock},
+    tokio::sync::{
+        Barrier, MappedMutexGuard, MutexGuard, Notify, OwnedMappedMutexGuard, OwnedMutexGuard,
+        OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard,
+        RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+        futures::{Notified, OwnedNotified},
     },
 };

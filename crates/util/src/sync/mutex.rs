@@ -1,13 +1,13 @@
 //! tokio's `Mutex`, which tells who waits for it, who has it, and by which lines: with the feature
-//! `trace` only. Without it, tokio's own type is re-exported.
+//! `trace` only. Without it, `locks.rs` has the type.
 //!
 //! All methods are tokio's, and are described there. One thing is missing: a `Mutex` of a type
 //! without a known size, such as `Mutex<dyn Trait>`.
 
 use super::guard::{Guard, Late, map, nothing};
 use super::told::{Told, What};
+use arc::task::consume_budget;
 use std::convert::identity;
-use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ impl<T> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.get().lock()).await;
+            consume_budget().await;
             Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }
@@ -81,6 +82,7 @@ impl<T> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.get().clone().lock_owned()).await;
+            consume_budget().await;
             Guard { held: self.told.holds_since(line), guard, lock: self }
         }
     }
@@ -134,13 +136,27 @@ impl<T> Mutex<T> {
     }
 
     /// The value, which nobody else can have now.
+    ///
+    /// # Panics
+    ///
+    /// While what [`into_tokio`](Self::into_tokio) gave is there. So does `into_inner`.
     pub fn get_mut(&mut self) -> &mut T {
         self.lock.get_mut().get_mut()
     }
 
     /// Returns the value.
+    ///
+    /// # Panics
+    ///
+    /// As `get_mut`.
     pub fn into_inner(self) -> T {
         self.lock.into_inner().into_inner()
+    }
+
+    /// Gives tokio's own type, for a crate that asks for an `Arc` of it. It is the same lock. Who
+    /// locks it by way of that type is not told.
+    pub fn into_tokio(self: Arc<Self>) -> Arc<tokio::Mutex<T>> {
+        self.lock.get().clone()
     }
 }
 
@@ -158,11 +174,7 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lock.get().fmt(formatter)
-    }
-}
+tokios_own! { Mutex lock }
 
 map! {
     ['a, T] tokio::MutexGuard<'a, T>, &'a Mutex<T>, T, [mut]

@@ -1,13 +1,13 @@
 //! tokio's `RwLock`, which tells who waits for it, who has it, and by which lines: with the feature
-//! `trace` only. Without it, tokio's own type is re-exported.
+//! `trace` only. Without it, `locks.rs` has the type.
 //!
 //! All methods are tokio's, and are described there. Two things are missing: a `RwLock` of a type
 //! without a known size, and `rwlock` of the owned guards.
 
 use super::guard::{Guard, Late, map};
 use super::told::{Told, What};
+use arc::task::consume_budget;
 use std::convert::identity;
-use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -69,6 +69,7 @@ macro_rules! ways {
                 let line = Some(Location::caller());
                 async move {
                     let guard = self.told.telling(line, self.lock.get().$wait()).await;
+                    consume_budget().await;
                     Guard { held: self.told.holds_since(line), guard, lock: () }
                 }
             }
@@ -84,6 +85,7 @@ macro_rules! ways {
                 async move {
                     let future = self.lock.get().clone().$wait_owned();
                     let guard = self.told.telling(line, future).await;
+                    consume_budget().await;
                     Guard { held: self.told.holds_since(line), guard, lock: self }
                 }
             }
@@ -168,13 +170,27 @@ impl<T> RwLock<T> {
     }
 
     /// The value, which nobody else can have now.
+    ///
+    /// # Panics
+    ///
+    /// While what [`into_tokio`](Self::into_tokio) gave is there. So does `into_inner`.
     pub fn get_mut(&mut self) -> &mut T {
         self.lock.get_mut().get_mut()
     }
 
     /// Returns the value.
+    ///
+    /// # Panics
+    ///
+    /// As `get_mut`.
     pub fn into_inner(self) -> T {
         self.lock.into_inner().into_inner()
+    }
+
+    /// Gives tokio's own type, for a crate that asks for an `Arc` of it. It is the same lock. Who
+    /// locks it by way of that type is not told.
+    pub fn into_tokio(self: Arc<Self>) -> Arc<tokio::RwLock<T>> {
+        self.lock.get().clone()
     }
 }
 
@@ -192,11 +208,7 @@ impl<T: Default> Default for RwLock<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lock.get().fmt(formatter)
-    }
-}
+tokios_own! { RwLock lock }
 
 map! {
     ['a, T: ?Sized] tokio::RwLockReadGuard<'a, T>, (), T, []
