@@ -83,10 +83,10 @@ impl Own {
 
     /// Every file, with its lines and its air.
     pub fn table(&self) -> Table {
-        let mut table = Table::new(&["file", "lines", "code", "wide", "blank %", "comment %"]);
+        let mut table = Table::new(&["file", "lines", "code", "blank %", "comment %"]);
         let mut add = |name: &str, count: Count| {
             let mut cells = vec![name.to_owned()];
-            cells.extend([count.lines(), count.code, count.wide].map(number));
+            cells.extend([count.lines(), count.code].map(number));
             let air = [count.air_blanks, count.air_comments];
             cells.extend(air.map(|it| percent(it, count.air_lines)));
             table.cells(cells);
@@ -158,16 +158,19 @@ fn crates(packages: Vec<Package>) -> Result<Vec<Crate>> {
     Ok(crates)
 }
 
-pub fn crates_table(title: &str, crates: &[Crate]) -> Table {
-    let mut table = Table::new(&[title, "`unsafe`"]);
+pub fn unsafes_of(crates: &[Crate]) -> usize {
+    crates.iter().map(|it| it.unsafes).sum()
+}
+
+pub fn crates_table(crates: &[Crate]) -> Table {
+    let mut table = Table::new(&["crate", "`unsafe`"]);
     for each in crates {
         // A version of arc's own would make the report stale at every release.
         let version = if each.name.starts_with("arc-") { "" } else { &each.version };
         let name = format!("{} {version}", each.name).trim().to_owned();
         table.cells(vec![name, number(each.unsafes)]);
     }
-    let sum = crates.iter().map(|it| it.unsafes).sum();
-    table.cells(vec!["together".to_owned(), number(sum)]);
+    table.cells(vec!["together".to_owned(), number(unsafes_of(crates))]);
     table
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 
 use anyhow::Result;
 
-use crate::audit::{Audit, budgets_table, crates_table};
+use crate::audit::{Audit, budgets_table, crates_table, unsafes_of};
 use crate::limits::{self, Limits};
 use crate::source;
 use crate::table::number;
@@ -46,21 +46,22 @@ fn text(limits: &Limits, audit: &Audit) -> String {
          `cargo xtask report` writes this page. CI runs `cargo xtask audit`, which checks that it\n\
          is up to date, and the limits in `audit.toml`.\n\n\
          {}\n{OWN}\n## What is compiled\n\n{COMPILED}\n{}\n\
-         ## `unsafe` in all that a build consists of\n\n{TREE}\n{}\n{}",
+         ## `unsafe` in all that a build consists of\n\n{TREE}\n{}\n\
+         tokio, with the features that do the same, has {} in {} crates.\n",
         number(audit.own.sum().lines()),
         number(limits.lines["most"]),
         audit.own.folders.join(" and "),
         budgets_table(&audit.budgets(limits)),
         audit.own.table(),
-        crates_table("arc", &audit.arc),
-        crates_table("tokio", &audit.tokio),
+        crates_table(&audit.arc),
+        number(unsafes_of(&audit.tokio)),
+        audit.tokio.len(),
     )
 }
 
 const COMPILED: &str = "\
-Of the two kernels, Linux compiles one and other systems the other; both are counted. Wide lines
-are lines of code with 90 columns and more. The percentages are of the lines in functions of 8
-lines and more: so many are blank, or have a comment.
+Of the two kernels, Linux compiles one and other systems the other; both are counted. The
+percentages are of the lines in functions of 8 lines and more: so many are blank, or have a comment.
 ";
 
 const OWN: &str = "\
@@ -70,8 +71,7 @@ block.
 ";
 
 const TREE: &str = "\
-The crates of the default build on x86_64 Linux, without dev-dependencies, proc-macros included,
-and those of tokio with the features that do the same: `io-util`, `macros`, `net`,
-`rt-multi-thread` and `time`. In each crate all Rust files of `src/` count, also those for other
-platforms or features. libc and linux-raw-sys only declare what the system offers.
+The crates of the default build on x86_64 Linux, without dev-dependencies, proc-macros included. In
+each crate all Rust files of `src/` count, also those for other platforms or features. libc and
+linux-raw-sys only declare what the system offers.
 ";
