@@ -22,8 +22,9 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 /// A lock, a semaphore, a `Notify`, a `Barrier`, a `CancellationToken` or a channel is a resource,
 /// from its first use on. An async op of it is a wait of one task: it begins with a poll that does
 /// not get what it asks for, and ends when the task gets it, or with a poll that does not ask
-/// again. What locks and channels a layer of the subscriber uses itself is not told of. The spans
-/// of all this have the target `tokio::sync`, and the events targets that begin with `runtime::`.
+/// again. What locks and channels a layer uses while it is told of all this is not told of. The
+/// spans of all this have the target `tokio::sync`, and the events targets that begin with
+/// `runtime::`.
 ///
 /// # Examples
 ///
@@ -43,9 +44,10 @@ struct Console;
 
 type Line = Option<&'static Location<'static>>;
 
-/// A task that has not ended.
+/// A task that has not ended. To clone a span would call the subscriber, under a lock: so what is
+/// cloned is the `Arc`.
 struct Task {
-    span: Span,
+    span: Arc<Span>,
     /// How many of its polls have begun.
     polls: u64,
     waits: Vec<Wait>,
@@ -55,7 +57,7 @@ struct Task {
 struct Wait {
     resource: u64,
     line: Line,
-    span: Span,
+    span: Arc<Span>,
     /// The last poll that has asked.
     poll: u64,
 }
@@ -80,22 +82,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Polled {
     task: u64,
     poll: u64,
-    span: Span,
+    span: Arc<Span>,
 }
 
 thread_local! {
     /// The polls of this thread that have not ended.
     static POLLED: RefCell<Vec<Polled>> = const { RefCell::new(Vec::new()) };
+    /// This thread is in a call of the subscriber.
     static IS_TELLING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Tells the subscriber of a lock or a channel. What the subscriber does with locks and channels
-/// meanwhile is not told of: there would be no end to it.
-fn tell_once(tell: impl FnOnce()) {
-    if !IS_TELLING.replace(true) {
-        tell();
-        IS_TELLING.set(false);
+/// Calls the subscriber. What it does with locks and channels meanwhile is not told of: there would
+/// be no end to it.
+fn call_subscriber<R>(call: impl FnOnce() -> R) -> R {
+    /// The subscriber may panic.
+    struct Restore(bool);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IS_TELLING.set(self.0);
+        }
     }
+
+    let _restore = Restore(IS_TELLING.replace(true));
+    call()
 }
 
 /// What the subscriber does with a span.
@@ -168,7 +178,7 @@ fn span_of(resource: &Resource) -> Span {
 
 /// The span of what a poll waits for. If the poll before did not ask, it is made here, inside of
 /// the span of the resource: so the console knows of which resource it is.
-fn span_of_wait(task: u64, resource: &Resource, line: Line) -> Span {
+fn span_of_wait(task: u64, resource: &Resource, line: Line) -> Arc<Span> {
     if let Some(task) = lock(&TASKS).get_mut(&task)
         && let Some(wait) = task.waits.iter_mut().find(|it| it.is_for(resource, line))
     {
@@ -181,12 +191,12 @@ fn span_of_wait(task: u64, resource: &Resource, line: Line) -> Span {
         Some(line) => format!("{method} at {line}"),
         None => method.to_owned(),
     };
-    let span = span!(
+    let span = Arc::new(span!(
         target: "tokio::sync",
         Level::TRACE,
         "runtime.resource.async_op",
         source = source.as_str(),
-    );
+    ));
     if let Some(task) = lock(&TASKS).get_mut(&task) {
         let (span, poll) = (span.clone(), task.polls);
         task.waits.push(Wait { resource: resource.id, line, span, poll });
@@ -210,27 +220,31 @@ fn tell_of_poll(wait: &Span, what: What, is_ready: bool) {
 
 impl Listener for Console {
     fn spawned(&self, task: u64, kind: &str, name: &str, location: &'static Location<'static>) {
-        let span = span!(
-            target: "tokio::task",
-            parent: None,
-            Level::TRACE,
-            "runtime.spawn",
-            kind = %kind,
-            task.name = %name,
-            task.id = task,
-            loc.file = location.file(),
-            loc.line = location.line(),
-            loc.col = location.column(),
-        );
-        // The console warns of a task that has no waker. How many there are is not told.
-        tell_of_waker(&span, "waker.clone");
+        let tell = || {
+            let span = span!(
+                target: "tokio::task",
+                parent: None,
+                Level::TRACE,
+                "runtime.spawn",
+                kind = %kind,
+                task.name = %name,
+                task.id = task,
+                loc.file = location.file(),
+                loc.line = location.line(),
+                loc.col = location.column(),
+            );
+            // The console warns of a task that has no waker. How many there are is not told.
+            tell_of_waker(&span, "waker.clone");
+            Arc::new(span)
+        };
+        let span = call_subscriber(tell);
         lock(&TASKS).insert(task, Task { span, polls: 0, waits: Vec::new() });
     }
 
     fn woken(&self, task: u64) {
         let span = lock(&TASKS).get(&task).map(|task| task.span.clone());
         if let Some(span) = span {
-            tell_of_waker(&span, "waker.wake_by_ref");
+            call_subscriber(|| tell_of_waker(&span, "waker.wake_by_ref"));
         }
     }
 
@@ -241,7 +255,7 @@ impl Listener for Console {
         };
         let polled = lock(&TASKS).get_mut(&task).map(begin);
         let Some(polled) = polled else { return };
-        act(&polled.span, Dispatch::enter);
+        call_subscriber(|| act(&polled.span, Dispatch::enter));
         // A thread that is being torn down polls nothing any more.
         let _ = POLLED.try_with(|all| all.borrow_mut().push(polled));
     }
@@ -250,28 +264,28 @@ impl Listener for Console {
         let pop = |all: &RefCell<Vec<Polled>>| all.borrow_mut().pop_if(|top| top.task == task);
         // Out of the list first: the subscriber may spawn.
         let Ok(Some(polled)) = POLLED.try_with(pop) else { return };
-        act(&polled.span, Dispatch::exit);
+        call_subscriber(|| act(&polled.span, Dispatch::exit));
 
         // Another thread may be in the next poll already, and what that has asked for goes on.
         let is_given_up = |wait: &mut Wait| wait.poll < polled.poll;
         let give_up = |it: &mut Task| it.waits.extract_if(.., is_given_up).collect::<Vec<_>>();
         let given_up = lock(&TASKS).get_mut(&task).map(give_up);
         // Without the lock: the subscriber closes the spans.
-        drop(given_up);
+        call_subscriber(|| drop(given_up));
     }
 
     fn ended(&self, task: u64) {
         self.ends(task);
         let task = lock(&TASKS).remove(&task);
-        drop(task);
+        call_subscriber(|| drop(task));
     }
 
     fn waits(&self, task: u64, resource: &Resource, line: Line) {
-        // One that was spawned before the console was told of any.
-        if !lock(&TASKS).contains_key(&task) {
+        // One that was spawned before the console was told of any is not known.
+        if IS_TELLING.get() || !lock(&TASKS).contains_key(&task) {
             return;
         }
-        tell_once(|| {
+        call_subscriber(|| {
             span_of(resource).in_scope(|| {
                 let wait = span_of_wait(task, resource, line);
                 tell_of_poll(&wait, resource.what, false);
@@ -280,22 +294,26 @@ impl Listener for Console {
     }
 
     fn got(&self, task: u64, resource: &Resource, line: Line) {
+        if IS_TELLING.get() {
+            return;
+        }
         let Some(wait) = take_wait(task, resource, line) else { return };
-        tell_once(|| {
+        call_subscriber(|| {
             span_of(resource).in_scope(|| tell_of_poll(&wait.span, resource.what, true));
+            drop(wait);
         });
     }
 
     fn changes(&self, resource: &Resource, by: i64) {
-        if !is_counted(resource.what) {
+        if IS_TELLING.get() || !is_counted(resource.what) {
             return;
         }
         let op = if by > 0 { "add" } else { "sub" };
-        tell_once(|| tell_of_count(&span_of(resource), resource.what, by.unsigned_abs(), op));
+        call_subscriber(|| tell_of_count(&span_of(resource), resource.what, by.unsigned_abs(), op));
     }
 
     fn dropped(&self, resource: &Resource) {
         let span = lock(&RESOURCES).remove(&resource.id);
-        drop(span);
+        call_subscriber(|| drop(span));
     }
 }

@@ -45,9 +45,16 @@ impl Log {
     }
 }
 
+/// The line of what the subscriber uses itself.
+const OWN: u32 = line!() + 3;
+
+fn own_channel() -> (mpsc::UnboundedSender<()>, mpsc::UnboundedReceiver<()>) {
+    mpsc::unbounded_channel()
+}
+
 /// The one log of this process, and who receives what it sends. The first use begins it.
 static LOG: LazyLock<(Log, mpsc::UnboundedReceiver<()>)> = LazyLock::new(|| {
-    let (channel, receiver) = mpsc::unbounded_channel();
+    let (channel, receiver) = own_channel();
     let log = Log { lines: Arc::default(), channel };
     tracing::subscriber::set_global_default(registry().with(log.clone())).unwrap();
     arc_compat::console::tell();
@@ -60,7 +67,10 @@ fn told_by(act: impl FnOnce()) -> Vec<String> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     LOG.0.lines.lock().unwrap().clear();
     act();
-    LOG.0.lines.lock().unwrap().clone()
+    let lines = LOG.0.lines.lock().unwrap().clone();
+    let own = format!(" loc.line={OWN} ");
+    assert!(!lines.iter().any(|it| it.contains(&own)), "its own channels are told of");
+    lines
 }
 
 impl<S: Subscriber> Layer<S> for Log {
@@ -106,6 +116,9 @@ impl<S: Subscriber> Layer<S> for Log {
     }
 
     fn on_close(&self, id: Id, _: Context<'_, S>) {
+        let (sender, receiver) = own_channel();
+        sender.send(()).unwrap();
+        drop(receiver);
         self.add("close", id.into_u64(), "");
     }
 }

@@ -15,8 +15,7 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
     let mut head = Vec::from_iter(item.clone());
     let body = head.pop();
 
-    // The word stands before `fn`, and nowhere else: what is in brackets is one token.
-    let Some(place) = head.iter().position(|token| token.to_string() == "async") else {
+    let Some(place) = head.windows(2).position(begins_function) else {
         let message = format!("`#[arc::{name}]` is for an `async fn`");
 
         // Keep the item: without it, each use of its name would be a further error.
@@ -39,6 +38,13 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
     }
 }
 
+/// Whether these two begin an async function, and no block or bound. (What is in brackets is one
+/// token, and not looked into.)
+fn begins_function(tokens: &[TokenTree]) -> bool {
+    let next = tokens[1].to_string();
+    tokens[0].to_string() == "async" && ["fn", "unsafe", "extern"].contains(&next.as_str())
+}
+
 /// What is said of any other flavor.
 const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
 
@@ -59,7 +65,7 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
         match option.to_string().as_str() {
             "flavor" => flavor = (span, value.to_string()),
             "workers" | "worker_threads" => workers = vec![value],
-            "with" => with = vec![value],
+            "with" => with = vec![quote_spanned!(span=> (#value))],
             "crate" => arc = path(value).ok_or((span, "write a path in quotes"))?,
             _ => return Err((option.span(), "write flavor, workers, with or crate")),
         }
@@ -88,6 +94,9 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
 fn value(tokens: &mut impl Iterator<Item = TokenTree>) -> Option<(Span, TokenStream)> {
     tokens.next().filter(|token| token.to_string() == "=")?;
     let value = Vec::from_iter(tokens.take_while(|token| token.to_string() != ","));
+    if value.iter().any(|token| token.to_string() == ";") {
+        return None;
+    }
     Some((value.first()?.span(), TokenStream::from_iter(value)))
 }
 

@@ -145,7 +145,9 @@ proptest! {
         let (options, item) = (parse(&options), parse(&item));
         let mut head: Vec<String> = item.clone().into_iter().map(|it| it.to_string()).collect();
         let body = head.pop();
-        let keyword = head.iter().position(|it| it == "async");
+        let keyword = head.windows(2).position(|it| {
+            it[0] == "async" && matches!(it[1].as_str(), "fn" | "unsafe" | "extern")
+        });
 
         let output = expand::expand(name, options, item.clone());
         let text = output.to_string();
@@ -223,6 +225,9 @@ impl Parse for Options {
             input.parse::<syn::Token![=]>()?;
             let mut value = TokenStream::new();
             while !input.is_empty() && !input.peek(syn::Token![,]) {
+                if input.peek(syn::Token![;]) {
+                    return Err(input.error("it is a statement"));
+                }
                 value.extend([input.parse::<TokenTree>()?]);
             }
 

@@ -28,16 +28,16 @@ pub trait Listener: Send + Sync {
     /// The task that is polled asks for a thing, perhaps by a line of its own, and does not get it.
     /// It is told again by each poll that asks again. A poll that does not ask has given it up. The
     /// task is 0 on a thread that polls none.
-    fn waits(&self, task: u64, resource: &Resource, line: Option<&'static Location<'static>>);
+    fn waits(&self, _task: u64, _resource: &Resource, _line: Option<&'static Location<'static>>) {}
 
     /// The task that is polled has got what it asked for, perhaps without having waited.
-    fn got(&self, task: u64, resource: &Resource, line: Option<&'static Location<'static>>);
+    fn got(&self, _task: u64, _resource: &Resource, _line: Option<&'static Location<'static>>) {}
 
     /// So many more tasks have a lock, or so many more values are in a channel. Negative: fewer.
-    fn changes(&self, resource: &Resource, by: i64);
+    fn changes(&self, _resource: &Resource, _by: i64) {}
 
     /// The lock or the channel was dropped: no more is told of it.
-    fn dropped(&self, resource: &Resource);
+    fn dropped(&self, _resource: &Resource) {}
 }
 
 static LISTENER: OnceLock<&'static dyn Listener> = OnceLock::new();

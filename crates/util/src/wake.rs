@@ -1,4 +1,5 @@
-//! Runs code that this crate did not write (wakers, drops, futures), even if it panics.
+//! Runs code that this crate did not write (wakers, drops, futures), even if it panics; and a list
+//! of wakers.
 
 use std::any::Any;
 use std::mem::replace;

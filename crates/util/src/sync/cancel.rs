@@ -337,8 +337,9 @@ impl<T: Deref<Target = CancellationToken>, N: Future<Output = ()>> Future for Wa
             return Poll::Ready(());
         }
         let cancelled = this.cancelled.poll(context);
-        if cancelled.is_pending() {
-            this.token.node.told.waits();
+        match cancelled.is_pending() {
+            true => this.token.node.told.waits(),
+            false => this.token.node.told.got(),
         }
         cancelled
     }

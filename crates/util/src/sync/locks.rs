@@ -3,7 +3,8 @@
 //!
 //! A lock here has tokio's as its only field. The guards are tokio's own. The unit of the budget is
 //! taken when the lock is there. So a task without budget gets a place in line, perhaps even the
-//! lock, and then waits for its next turn: nobody who comes later overtakes it. (As on tokio.)
+//! lock, and then waits for its next turn: nobody who comes later overtakes it. (As on tokio
+//! since 1.54.)
 //!
 //! `lock_owned` is called with an `Arc` of the type here, and tokio's guard keeps an `Arc` of
 //! tokio's. So the one is made of the other, by the only `unsafe` of this crate. It buys three

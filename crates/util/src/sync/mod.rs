@@ -36,7 +36,7 @@
 //! # }
 //! ```
 
-/// Gives a type around one of tokio's the methods of that one: those that wait for nothing.
+/// Gives a type around one of tokio's the methods of that one that are not awaited.
 macro_rules! tokios_own {
     (mut $($name:ident $field:ident $(?$size:ident)?)*) => {$(
         tokios_own! { $name $field $(?$size)? }

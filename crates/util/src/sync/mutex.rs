@@ -67,8 +67,9 @@ impl<T> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.get().lock()).await;
+            let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
             consume_budget().await;
-            Guard { held: self.told.holds_since(line), guard, lock: self }
+            guard
         }
     }
 
@@ -82,8 +83,9 @@ impl<T> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.get().clone().lock_owned()).await;
+            let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
             consume_budget().await;
-            Guard { held: self.told.holds_since(line), guard, lock: self }
+            guard
         }
     }
 

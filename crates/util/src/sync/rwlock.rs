@@ -69,8 +69,9 @@ macro_rules! ways {
                 let line = Some(Location::caller());
                 async move {
                     let guard = self.told.telling(line, self.lock.get().$wait()).await;
+                    let guard = Guard { held: self.told.holds_since(line), guard, lock: () };
                     consume_budget().await;
-                    Guard { held: self.told.holds_since(line), guard, lock: () }
+                    guard
                 }
             }
 
@@ -85,8 +86,9 @@ macro_rules! ways {
                 async move {
                     let future = self.lock.get().clone().$wait_owned();
                     let guard = self.told.telling(line, future).await;
+                    let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
                     consume_budget().await;
-                    Guard { held: self.told.holds_since(line), guard, lock: self }
+                    guard
                 }
             }
 
