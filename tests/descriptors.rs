@@ -78,16 +78,22 @@ async fn take_numbers_over() {
         drop(old);
         let new = TcpStream::from_std(quiet.try_clone().unwrap()).unwrap();
         assert_eq!(new.number(), number, "the lowest free number is taken");
-        let nothing = new.try_with(Direction::Read, |mut io| io.read(&mut [0; 8])).unwrap_err();
-        assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
-        let mut wait = Box::pin(new.readable());
         let (wakes, waker) = Wakes::new();
-        assert!(poll_once(&mut wait, &waker).is_pending());
+        // An event of the old one may be on its way. Then the new one is tried in vain, once.
+        let mut in_vain = 0;
+        let _wait = loop {
+            let read = new.try_with(Direction::Read, |mut io| io.read(&mut [0; 8]));
+            assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock);
+            let mut wait = Box::pin(new.readable());
+            if poll_once(&mut wait, &waker).is_pending() {
+                break wait;
+            }
+            in_vain += 1;
+        };
         arc::task::yield_now().await;
         drop(peer);
         sleep(micros(50)).await;
-        // The only event it may have got is its own, of being registered.
-        assert!(wakes.count() <= 1);
+        assert!(in_vain + wakes.count() <= 1);
     }
 }
 
