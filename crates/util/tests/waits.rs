@@ -349,3 +349,32 @@ fn nothing_is_kept_of_what_has_ended() {
     drop(notify);
     assert!(weak.upgrade().is_none());
 }
+
+/// Such a task waits for its next turn alone, and has what the others wait for.
+macro_rules! has_without_budget {
+    ($lock:ident, $way:ident) => {
+        let runtime = runtime();
+        let lock = Arc::new($lock::new(()));
+        let (has, waits) = (lock.clone(), lock);
+        let _guard = runtime.enter();
+        let first = spawn_named("has", async move {
+            while arc::task::has_budget_remaining() {
+                arc::task::consume_budget().await;
+            }
+            let mut way = std::pin::pin!(has.$way());
+            assert!(futures_util::poll!(way.as_mut()).is_pending());
+            pending::<()>().await;
+        });
+        dump_with(&runtime, &["\"has\"", "Idle"]);
+        let second = spawn_named("waits", async move { drop(waits.$way().await) });
+        dump_with(&runtime, &[stringify!($lock), "\"has\"", "has had since"]);
+        first.abort();
+        runtime.block_on(second).unwrap();
+    };
+}
+
+#[test]
+fn a_lock_that_came_without_budget_is_held() {
+    has_without_budget!(Mutex, lock);
+    has_without_budget!(RwLock, write);
+}
