@@ -1,10 +1,10 @@
 //! Locks within arc's budget, and the way from them to tokio's types.
 
 use crate::common::{Woken, poll_once, soon};
-use arc_util::sync::{Mutex, MutexGuard, Notify, RwLock, oneshot};
+use arc_util::sync::{Mutex, MutexGuard, Notify, RwLock, Semaphore, oneshot};
 use arc_util::task::cooperative;
 use arc_util::time::{Duration, timeout};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -104,10 +104,18 @@ async fn without_budget_a_lock_is_held_until_the_next_turn_and_given_back_by_a_d
 
 #[arc::test]
 async fn who_has_no_budget_is_not_overtaken() {
-    let mutex = Mutex::new(0);
-    let held = mutex.lock().await;
+    let (mutex, semaphore) = (Mutex::new(0), Semaphore::new(1));
+    let locks = [pin!(mutex.lock()), pin!(mutex.lock())];
+    first_come_first_served(mutex.try_lock().unwrap(), locks).await;
+    let permits = [pin!(semaphore.acquire()), pin!(semaphore.acquire())];
+    first_come_first_served(semaphore.try_acquire().unwrap(), permits).await;
+}
+
+async fn first_come_first_served<F: Future>(
+    held: impl Sized,
+    [mut first, mut second]: [Pin<&mut F>; 2],
+) {
     let ((first_woken, first_waker), (second_woken, second_waker)) = (Woken::new(), Woken::new());
-    let (mut first, mut second) = (pin!(mutex.lock()), pin!(mutex.lock()));
     exhaust().await;
     assert!(poll_once(first.as_mut(), &first_waker).is_pending());
 

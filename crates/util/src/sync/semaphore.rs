@@ -3,7 +3,7 @@
 
 use super::blocking::{block_on, may_block};
 use super::told::{Held, Told, What};
-use super::wait::wait;
+use arc::task::consume_budget;
 use std::fmt;
 use std::mem::take;
 use std::sync::Arc;
@@ -124,8 +124,15 @@ impl Semaphore {
     /// Waits until so many permits are the caller's. They are counted by the permit that is made of
     /// them, and not by tokio's.
     async fn wait_for(&self, count: u32) -> Result<Held, AcquireError> {
-        wait(&self.told, self.semaphore.acquire_many(count)).await?.forget();
-        Ok(self.told.holds())
+        let acquired = self.told.telling(None, self.semaphore.acquire_many(count)).await;
+        let acquired = acquired.map(|permit| (permit, self.told.holds()));
+
+        // Afterwards, so that a task without budget gets a place in line. If it is dropped here, the
+        // permit is given back.
+        consume_budget().await;
+        let (permit, held) = acquired?;
+        permit.forget();
+        Ok(held)
     }
 
     fn try_take(&self, count: u32) -> Result<Held, TryAcquireError> {

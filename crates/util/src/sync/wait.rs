@@ -2,8 +2,8 @@
 //!
 //! tokio's channels and semaphores know the budget of tokio's tasks alone. What stands around them
 //! here takes a unit of arc's when an operation is ready. While the budget is used up, nothing is
-//! polled, so nothing is lost. To wait costs nothing. (Locks have a way of their own: a task keeps
-//! its place in line. See `locks.rs`.)
+//! polled, so nothing is lost. To wait costs nothing. (Locks and semaphores have a way of
+//! their own: a task keeps its place in line. See `locks.rs`.)
 
 use super::told::Told;
 use arc::task::{consume_budget, has_budget_remaining};
