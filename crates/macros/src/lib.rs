@@ -58,7 +58,7 @@ use proc_macro::TokenStream;
 ///   in tokio. Default: `"multi_thread"`.
 /// - `with = path`: a function that is called with the builder, `&mut arc::runtime::Builder`,
 ///   before the runtime is built, and may set further options. A closure has to name that type.
-///   What it returns is dropped when the runtime has ended. For example,
+///   What the function returns is dropped when the runtime has ended. For example,
 ///   `arc::compat::tokio::everywhere` puts tokio's context on all threads that tasks run on.
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.

@@ -1,16 +1,15 @@
-//! tokio's `Mutex` and `RwLock`, within the task's budget: without the feature `trace`, with which
-//! `mutex.rs` and `rwlock.rs` have them.
+//! tokio's `Mutex` and `RwLock`, within the task's budget. They are used without the feature
+//! `trace`. With it, `mutex.rs` and `rwlock.rs` have them.
 //!
 //! A lock here has tokio's as its only field. The guards are tokio's own. The unit of the budget is
-//! taken when the lock is there. So a task without budget gets a place in line, perhaps even the
-//! lock, and then waits for its next turn: nobody who comes later overtakes it. (As on tokio
-//! since 1.54.)
+//! taken after the lock. So a task without budget gets its place in line, and may have the lock
+//! until its next turn: nobody who comes later overtakes it. (As on tokio since 1.54.)
 //!
 //! `lock_owned` is called with an `Arc` of the type here, and tokio's guard keeps an `Arc` of
-//! tokio's. So the one is made of the other, by the only `unsafe` of this crate. It buys three
-//! things of which a type without it lacks one. A lock with an `Arc` in it has no `const_new`. A
-//! lock that is shared at its first use, as with `trace`, has no `dyn` values. And with neither,
-//! there are no owned guards.
+//! tokio's. So the one is made of the other, by the only `unsafe` of this crate. Without it,
+//! one of three things is missing. A lock with an `Arc` in it has no `const_new`. A lock that is
+//! shared at its first use, as with `trace`, has no `dyn` values. A lock that does neither has no
+//! owned guards.
 
 use arc::task::consume_budget;
 use std::sync::Arc;

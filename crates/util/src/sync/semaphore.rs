@@ -127,8 +127,8 @@ impl Semaphore {
         let acquired = self.told.telling(None, self.semaphore.acquire_many(count)).await;
         let acquired = acquired.map(|permit| (permit, self.told.holds()));
 
-        // Afterwards, so that a task without budget gets a place in line. If it is dropped here, the
-        // permit is given back.
+        // Afterwards, so that a task without budget gets a place in line. If it is dropped here,
+        // the permit is given back.
         consume_budget().await;
         let (permit, held) = acquired?;
         permit.forget();
