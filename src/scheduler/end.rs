@@ -81,8 +81,8 @@ pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
 /// step 3.
 pub(crate) fn leave_loop(shared: &Arc<Shared>, worker: usize) {
     // Acquire and Release: what the workers did before happens before step 3.
-    let has_left = shared.workers[worker].has_left.swap(true, Ordering::AcqRel);
-    if !has_left && shared.in_loop.fetch_sub(1, Ordering::AcqRel) == 1 {
+    let mine = 1 << worker;
+    if shared.in_loop.fetch_and(!mine, Ordering::AcqRel) == mine {
         close(shared);
     }
 }

@@ -8,8 +8,8 @@ use crate::scheduler::lease::{Mains, Sighting};
 use crate::scheduler::policy::MeanPoll;
 use crate::scheduler::pool::Pool;
 use crate::scheduler::queue::{self, Runnable};
-use crate::scheduler::sleep::{Doorbell, Sleepers};
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, RwLock};
+use crate::scheduler::sleep::{Doorbell, Sleepers, all_of};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering, RwLock};
 use concurrent_queue::ConcurrentQueue;
 use std::collections::BTreeMap;
 use std::panic::RefUnwindSafe;
@@ -47,8 +47,9 @@ pub(crate) struct Shared {
     /// The runtime ends: each worker polls at most one more task. This and what follows is the
     /// state of the end. Only `end.rs` and `threads.rs` change it.
     pub(crate) ending: AtomicBool,
-    /// How many workers have not left their loops.
-    pub(crate) in_loop: AtomicUsize,
+    /// The workers that have not left their loops, a bit each. The end counts a worker that it has
+    /// claimed where it slept as one that has left.
+    pub(crate) in_loop: AtomicU64,
     /// The tasks that had not finished when the last worker left. None: it has not left yet. The
     /// list is empty from the beginning if nobody reads it.
     pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
@@ -72,8 +73,6 @@ pub(crate) struct WorkerShared {
     pub(crate) sighting: Sighting,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
-    /// The worker has left its loop, or the end has claimed it where it slept.
-    pub(crate) has_left: AtomicBool,
     /// What [`WorkerCounts`](crate::runtime::WorkerCounts) says. Only the worker counts.
     pub(crate) polls: Count,
     pub(crate) steals: Count,
@@ -112,7 +111,7 @@ impl Shared {
             pool: Pool::default(),
             ending: AtomicBool::new(false),
             // Each worker leaves its loop once. The last one takes the runtime apart.
-            in_loop: AtomicUsize::new(workers),
+            in_loop: AtomicU64::new(all_of(workers)),
             unfinished: Mutex::default(),
             threads: Mutex::default(),
             thread_ended: Condvar::default(),

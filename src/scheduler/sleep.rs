@@ -47,7 +47,7 @@ impl Sleepers {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             asleep: AtomicU64::new(0),
-            all: u64::MAX >> (WORKERS_MAX - workers),
+            all: all_of(workers),
             seat: AtomicUsize::new(NOBODY),
             // Each thread enters itself when it begins to run its worker.
             threads: (0..workers).map(|_| Mutex::default()).collect(),
@@ -170,6 +170,11 @@ impl Sleepers {
             thread.unpark();
         }
     }
+}
+
+/// A word with the bits of so many workers.
+pub(crate) fn all_of(workers: usize) -> u64 {
+    u64::MAX >> (WORKERS_MAX - workers)
 }
 
 /// Wakes the monitor, which sleeps while nobody polls anything (`monitor.rs`).
