@@ -5,9 +5,9 @@
 //!    that a thread is on its way for.
 //! 2. Each worker finishes the poll that it is in (one that has just asked for the end may begin
 //!    one more), and leaves its loop: [`leave_loop`]. A worker that was claimed counts as having
-//!    left. If the caller has a limit, the first claimed one is not counted: it leaves by itself,
-//!    so that step 3 need not run on the caller's thread. In a current-thread runtime the thread
-//!    with the lease gives it up instead: [`end_lease`].
+//!    left at once, unless the caller has a limit: step 3 may take long, and must not run on the
+//!    caller's thread then. In a current-thread runtime the thread with the lease gives it up
+//!    instead: [`end_lease`].
 //! 3. Whoever leaves last calls [`close`]. No thread runs a task any more, so that it can take
 //!    everything apart: what the tasks wait for, the tasks themselves, and the queues.
 //! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
@@ -55,12 +55,11 @@ pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
 
     // A claimed worker polls nothing any more, so it counts as having left: the end need not wait
     // until its thread has a core. But whoever counts the last one runs `close`, which must not
-    // hold up a caller with a limit. Then one worker counts itself, when it is awake.
+    // hold up a caller with a limit. Then each worker leaves by itself, when it is awake.
     let claim = |worker: &usize| shared.sleepers.claim(*worker);
     let claimed: Vec<usize> = (0..shared.workers.len()).filter(claim).collect();
-    let uncounted = if limit == Duration::MAX { 0 } else { 1 };
-    if shared.config.flavor == RuntimeFlavor::MultiThread {
-        for &worker in claimed.iter().skip(uncounted) {
+    if shared.config.flavor == RuntimeFlavor::MultiThread && limit == Duration::MAX {
+        for &worker in &claimed {
             leave_loop(shared, worker);
         }
     }

@@ -72,11 +72,14 @@ fn start(shared: &Arc<Shared>) -> Vec<thread::JoinHandle<()>> {
 /// ends, or is woken. The last one closes the runtime, after all have left.
 #[test]
 fn workers_that_fall_asleep_do_not_miss_the_end() {
-    for (workers, preemptions) in [(1, 3), (2, 2)] {
+    // With a limit each worker leaves by itself, and without one those that sleep are counted.
+    for (workers, preemptions, limit) in
+        [(1, 3, Duration::ZERO), (1, 3, Duration::MAX), (2, 2, Duration::MAX)]
+    {
         model_within(preemptions, move || {
             let (shared, dropped) = runtime(workers);
             let threads = start(&shared);
-            end::begin(&shared, Duration::ZERO);
+            end::begin(&shared, limit);
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             assert!(is_closed(&shared));
             assert_eq!(dropped.count(), 1);
@@ -105,7 +108,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
             thread::spawn(move || {
                 may_end.wait(1);
                 leave.event(false);
-                end::begin(&shared, Duration::ZERO);
+                end::begin(&shared, Duration::MAX);
             })
         };
         shared.driver.kernel.until_somebody_waits();
@@ -129,7 +132,7 @@ fn worker_without_a_thread_has_left() {
         spawn_task_that_yields(&shared, dropped.clone());
         let [first, second] = [0, 1].map(|index| worker(&shared, index));
         let first = thread::spawn(first);
-        end::begin(&shared, Duration::ZERO);
+        end::begin(&shared, Duration::MAX);
         drop(second);
         first.join().unwrap();
         assert!(is_closed(&shared));
