@@ -8,7 +8,7 @@ use crate::scheduler::lease::{Mains, Sighting};
 use crate::scheduler::policy::MeanPoll;
 use crate::scheduler::pool::Pool;
 use crate::scheduler::queue::{self, Runnable};
-use crate::scheduler::sleep::{Doorbell, Sleepers, all_of};
+use crate::scheduler::sleep::{Doorbell, Sleepers};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Condvar, Mutex, Ordering, RwLock};
 use concurrent_queue::ConcurrentQueue;
 use std::collections::BTreeMap;
@@ -95,11 +95,11 @@ impl WorkerShared {
 impl Shared {
     pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         let workers = config.workers;
+        let sleepers = Sleepers::new(workers);
         Ok(Self {
             id: RuntimeId::next(),
             injector: ConcurrentQueue::unbounded(),
             workers: (0..workers).map(|_| WorkerShared::default()).collect(),
-            sleepers: Sleepers::new(workers),
             mean_poll: MeanPoll::new(),
             helper_is_coming: AtomicBool::new(false),
             any_stuck: AtomicBool::new(false),
@@ -111,7 +111,8 @@ impl Shared {
             pool: Pool::default(),
             ending: AtomicBool::new(false),
             // Each worker leaves its loop once. The last one takes the runtime apart.
-            in_loop: AtomicU64::new(all_of(workers)),
+            in_loop: AtomicU64::new(sleepers.all),
+            sleepers,
             unfinished: Mutex::default(),
             threads: Mutex::default(),
             thread_ended: Condvar::default(),

@@ -35,7 +35,7 @@ pub(crate) struct Sleepers {
     /// The workers that sleep, a bit each.
     asleep: AtomicU64,
     /// The bits of the workers that exist.
-    all: u64,
+    pub(crate) all: u64,
     /// The number of the worker that has the seat, or `NOBODY`, or `LOOKER`.
     seat: AtomicUsize,
     /// The threads that run the workers. None: no thread does.
@@ -47,7 +47,7 @@ impl Sleepers {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             asleep: AtomicU64::new(0),
-            all: all_of(workers),
+            all: u64::MAX >> (WORKERS_MAX - workers),
             seat: AtomicUsize::new(NOBODY),
             // Each thread enters itself when it begins to run its worker.
             threads: (0..workers).map(|_| Mutex::default()).collect(),
@@ -170,11 +170,6 @@ impl Sleepers {
             thread.unpark();
         }
     }
-}
-
-/// A word with the bits of so many workers.
-pub(crate) fn all_of(workers: usize) -> u64 {
-    u64::MAX >> (WORKERS_MAX - workers)
 }
 
 /// Wakes the monitor, which sleeps while nobody polls anything (`monitor.rs`).
