@@ -113,15 +113,15 @@ fn close(shared: &Arc<Shared>) {
     shared.mains.all().into_iter().for_each(Wake::wake);
 
     // 3.3. No thread can push into the injector after this, or arm a timer. So now the timers are
-    // closed. (The tasks that wait for them were woken before. What is removed is not the last
-    // reference, so no code of the user's runs under the lock.)
+    // closed. The tasks that wait for them were woken before. What is removed is not the last
+    // reference, so no code of the user's runs under the lock.
     drop(RUNTIMES.write().unwrap_or_else(PoisonError::into_inner).remove(&shared.id));
     shared.driver.timers.expire(NEVER, &mut wakers);
     wakers.into_iter().for_each(wake);
 
     // 3.4. Drop every task that was left, and every job that was given up, unless a thread of the
-    // pool drops it. A task contains the panic of its future's drop. (A task that another thread
-    // woke just now may come too late for the queue. Then `schedule` in `spawn.rs` drops it.)
+    // pool drops it. A task contains the panic of its future's drop. If another thread has woken a
+    // task too late for the queue, `schedule` in `spawn.rs` drops it.
     for worker in &shared.workers {
         iter::from_fn(|| worker.queue.pop()).for_each(drop);
     }

@@ -1,5 +1,5 @@
 //! The threads in `block_on`, and the lease: which of them runs the worker of a current-thread
-//! runtime. (`Sighting`, at the end, is what the monitor notes of a worker or of such a thread.)
+//! runtime. `Sighting`, at the end, is what the monitor notes of a worker or of such a thread.
 //!
 //! A current-thread runtime has one worker, and no thread for it. A thread in `block_on` that takes
 //! the *lease* runs the worker until its own future is ready. Other threads in `block_on` only poll
@@ -23,9 +23,9 @@
 //!
 //! * Nobody parks beside a free lease. L1 fails only if the lease is taken. If a thread has it to
 //!   run the worker, an R1 comes after L1, finds the thread in the list, and unparks it: `park`
-//!   returns at once. (For this no foreign code may run between L1 and `park`. It could park, too,
-//!   and use up the unpark.) If a thread has it to close the runtime, no R1 comes, but closing
-//!   wakes every future in `block_on`.
+//!   returns at once. For this no foreign code may run between L1 and `park`, as it could park, too,
+//!   and use up the unpark. If a thread has it to close the runtime, no R1 comes, but closing wakes
+//!   every future in `block_on`.
 //! * Exactly one thread closes the runtime. E2 fails only if the lease is taken. If a thread has it
 //!   to run the worker, an R1 comes after E2, so that R2 sees what E1 said. If not, somebody closes
 //!   already, and nobody ends the lease after that.
@@ -161,7 +161,7 @@ pub(crate) struct Sighting {
 }
 
 impl Sighting {
-    /// For how long the thread has been in the same turn. Zero: it moves.
+    /// For how long the thread has been in the same turn. Zero means that it moves.
     pub(crate) fn time(&self) -> Duration {
         Duration::from_nanos(self.time.load(Ordering::Relaxed))
     }
@@ -174,7 +174,8 @@ impl Sighting {
         self.reported.store(turn, Ordering::Relaxed);
     }
 
-    /// A tick has found the thread in this turn. True: it was in another one at the last tick.
+    /// A tick has found the thread in this turn. Returns whether it was in another one at the last
+    /// tick.
     pub(crate) fn has_moved(&self, turn: u64) -> bool {
         let has_moved = self.turn.swap(turn, Ordering::Relaxed) != turn;
         if has_moved {

@@ -6,8 +6,8 @@
 //!
 //! The monitor looks once a millisecond while some workers move and others do not. While all of
 //! them move it looks once in 4 ms, and while none moves ever more rarely, down to once in 16 ms.
-//! When nothing is polled for a while it sleeps, so that an idle runtime makes no system calls.
-//! (Go's sysmon is the same idea.)
+//! When nothing is polled for a while it sleeps, so that an idle runtime makes no system calls. The
+//! idea is that of Go's sysmon.
 
 use crate::panic::wake;
 use crate::registry::TaskInfo;
@@ -40,7 +40,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         thread::park_timeout(tick);
 
         // If the tick is far too late, this thread had no core, and no poll is to blame for that.
-        // (In models the clock stands still.)
+        // The clock of a model stands still: there a tick takes a nanosecond.
         let step = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
 
         // Who needs no help costs little.
@@ -85,7 +85,7 @@ fn look(shared: &Shared, step: Duration) -> Seen {
         }
     }
 
-    // The futures in `block_on`, likewise.
+    // The futures in `block_on` are watched in the same way.
     let mut is_watched = false;
     for main in shared.mains.all() {
         let steps = main.steps();

@@ -19,8 +19,8 @@ use std::sync::atomic::AtomicU64 as Count;
 /// runtime here.
 ///
 /// This table is also the gate of the injector: a thread that runs no worker pushes under the read
-/// lock. So once a runtime was taken out of the table, no thread can push into its injector. (A
-/// worker pushes without it, but all workers have left their loops by then.)
+/// lock. So once a runtime was taken out of the table, no thread can push into its injector. A
+/// worker pushes without the lock, but all workers have left their loops by then.
 pub(crate) static RUNTIMES: RwLock<BTreeMap<RuntimeId, Arc<Shared>>> = RwLock::new(BTreeMap::new());
 
 pub(crate) struct Shared {
@@ -50,8 +50,8 @@ pub(crate) struct Shared {
     /// The workers that have not left their loops, a bit each. The end counts a worker that it has
     /// claimed where it slept as one that has left.
     pub(crate) in_loop: AtomicU64,
-    /// The tasks that had not finished when the last worker left. None: it has not left yet. The
-    /// list is empty from the beginning if nobody reads it.
+    /// The tasks that had not finished when the last worker left. It is `None` until then, and an
+    /// empty list from the beginning if nobody reads it.
     pub(crate) unfinished: Mutex<Option<Vec<TaskInfo>>>,
     /// How many threads of this runtime have not signed off.
     pub(crate) threads: Mutex<usize>,
@@ -142,7 +142,7 @@ impl Shared {
         }
     }
 
-    /// Wakes a worker that sleeps. False: there was none.
+    /// Wakes a worker that sleeps. Returns `false` if there was none.
     pub(crate) fn wake_one(&self) -> bool {
         self.sleepers.wake_one(|| self.driver.notify())
     }
@@ -166,8 +166,8 @@ impl Shared {
     /// Because of the flag a helper may be missing, but never the one that a task needs. A thread
     /// that injects passes a fence before it comes here, and the helper one in `Doorbell::ring`,
     /// after it has cleared the flag: so either the flag is seen to be clear, or the helper sees
-    /// what was injected. What waits in a worker's own queue needs no helper. (SeqCst pairs with
-    /// the store in `Worker::sleep`.)
+    /// what was injected. What waits in a worker's own queue needs no helper. SeqCst pairs with the
+    /// store in `Worker::sleep`.
     pub(crate) fn call_helper(&self) {
         if !self.sleepers.any_asleep() || self.helper_is_coming.swap(true, Ordering::SeqCst) {
             return;

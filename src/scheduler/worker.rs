@@ -16,9 +16,9 @@
 //! | the runtime ends                           | `end::begin`                             |
 //!
 //! The first two rows and the last two keep wake-ups from getting lost. The others are a matter of
-//! speed, as long as every poll ends: if one does not, the monitor brings help. (A new timer
-//! notifies the worker in the seat if its alarm is too late: `timers.rs`. The monitor wakes one as
-//! well if the last fell asleep while the monitor looked: `monitor.rs`.)
+//! speed, as long as every poll ends: if one does not, the monitor brings help. Two more have no
+//! row. A new timer notifies the worker in the seat if its alarm is too late (`timers.rs`). And the
+//! monitor wakes a worker if the last one fell asleep while the monitor looked (`monitor.rs`).
 
 use crate::hooks::{sim, tell};
 use crate::panic::wake;
@@ -132,7 +132,7 @@ impl Worker {
         }
 
         // Rule 2. In the poll of another task, which may take long, somebody else may have to come.
-        // (A task that is woken in its own poll comes here when that has ended.)
+        // A task that is woken in its own poll comes here when that has ended.
         let polled = self.mine().polled.load(Ordering::Relaxed);
         if polled == 0 || polled == runnable.metadata().id.0 {
             queue::push(&self.shared.injector, runnable);
