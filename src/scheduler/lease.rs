@@ -23,7 +23,7 @@
 //!
 //! * Nobody parks beside a free lease. L1 fails only if the lease is taken. If a thread has it to
 //!   run the worker, an R1 comes after L1, finds the thread in the list, and unparks it: `park`
-//!   returns at once. For this no foreign code may run between L1 and `park`, as it could park, too,
+//!   returns at once. For this no foreign code may run between L1 and `park`: it could park, too,
 //!   and use up the unpark. If a thread has it to close the runtime, no R1 comes, but closing wakes
 //!   every future in `block_on`.
 //! * Exactly one thread closes the runtime. E2 fails only if the lease is taken. If a thread has it

@@ -123,9 +123,9 @@ impl Sleepers {
         self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
     }
 
-    /// Clears the bit of a worker. Returns whether it slept. Then the caller has to rouse it, unless
-    /// it is the worker itself. SeqCst pairs with S1, for those who change something else than the
-    /// injector before they claim.
+    /// Clears the bit of a worker. Returns whether it slept. Then the caller has to rouse it,
+    /// unless it is the worker itself. SeqCst pairs with S1, for those who change something else
+    /// than the injector before they claim.
     pub(crate) fn claim(&self, worker: usize) -> bool {
         self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }
@@ -143,7 +143,8 @@ impl Sleepers {
     }
 
     /// Claims one worker and rouses it: a parked one if there is any, since that costs less. As it
-    /// is always the one with the lowest number, its caches are warm. Returns `false` if none sleeps.
+    /// is always the one with the lowest number, its caches are warm. Returns `false` if none
+    /// sleeps.
     pub(crate) fn wake_one(&self, notify: impl FnOnce()) -> bool {
         let asleep = self.asleep.load(Ordering::Relaxed);
         let seat = self.seat.load(Ordering::Relaxed);
