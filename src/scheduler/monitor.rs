@@ -163,12 +163,13 @@ pub(crate) fn watch_kernel(shared: &Shared) {
         shared.driver.look(&mut wakers);
         sleepers.leave_seat();
     }
-    wakers.into_iter().for_each(wake);
 
-    // The last worker may have fallen asleep meanwhile, and found the seat taken.
+    // The last worker may have fallen asleep meanwhile, and found the seat taken. This comes before
+    // the wakers: one of them may block this thread.
     if sleepers.all_asleep() {
         shared.wake_one();
     }
+    wakers.into_iter().for_each(wake);
 }
 
 /// Sleeps while nothing is polled.

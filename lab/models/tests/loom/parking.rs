@@ -12,7 +12,7 @@ use std::future::poll_fn;
 use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, Wake, Waker};
 
 /// The sleep protocol: `Worker::sleep` against `Shared::inject`, while polls are short and nobody
 /// is called for another reason. A thread from outside injects tasks, and each of them is polled.
@@ -123,6 +123,48 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
         looks.join().unwrap();
         socket.event(false);
         woken.wait(1);
+        crew.stop();
+    });
+}
+
+/// The same when what the monitor's look has collected is a waker that blocks the monitor, until the
+/// event comes.
+#[test]
+fn waker_that_blocks_the_monitor_leaves_the_kernel_watched() {
+    struct Blocks {
+        monitor: thread::ThreadId,
+        begun: Gate,
+        woken: Gate,
+    }
+
+    impl Wake for Blocks {
+        fn wake(self: Arc<Self>) {
+            self.begun.open();
+            if thread::current().id() == self.monitor {
+                self.woken.wait(1);
+            }
+        }
+    }
+
+    model_within(2, || {
+        let shared = shared(1);
+        make_polls_short(&shared);
+        let [first, second] = [(); 2].map(|()| world::Socket::new(&shared));
+        let crew = Crew::start(&shared);
+        let looks = {
+            let shared = shared.clone();
+            thread::spawn(move || monitor::watch_kernel(&shared))
+        };
+        let (begun, woken) = (Gate::default(), Gate::default());
+        let monitor = looks.thread().id();
+        let blocks = Blocks { monitor, begun: begun.clone(), woken: woken.clone() };
+        first.leave_waker(Waker::from(Arc::new(blocks)));
+        first.event(false);
+        begun.wait(1);
+        second.leave_waker(woken.waker());
+        second.event(false);
+        woken.wait(1);
+        looks.join().unwrap();
         crew.stop();
     });
 }

@@ -248,7 +248,7 @@ impl Socket {
         let mut io = Async::new(near).expect("it is no file");
         io.short_means_drained = short_means_drained;
         let sources = lock(&shared.driver.sources);
-        let source = sources.slab.iter().next().expect("there is one").1.clone();
+        let source = sources.slab.iter().next_back().expect("there is one").1.clone();
         drop(sources);
         Self { shared: shared.clone(), io: Arc::new(io), source }
     }
