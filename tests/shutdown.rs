@@ -621,6 +621,37 @@ fn shutdown_tells_which_jobs_still_run() {
     });
 }
 
+/// A job counts as begun from the moment that a thread is on its way for it. One that waits behind
+/// it is given up.
+#[test]
+fn shutdown_tells_of_a_job_whose_thread_has_just_started() {
+    with_sizes(|workers| {
+        let start = Pause::new();
+        let paused = start.clone();
+        let is_for_jobs = || thread::current().name().unwrap().ends_with("blocking");
+        let runtime = builder(workers)
+            .max_blocking_threads(1)
+            .on_thread_start(move || {
+                if is_for_jobs() {
+                    paused.here();
+                }
+            })
+            .build()
+            .unwrap();
+        let job = runtime.spawn_blocking(|| 7);
+        let behind = runtime.spawn_blocking(|| 8);
+        start.reached();
+
+        let id = job.id();
+        let left = runtime.shutdown(Duration::ZERO);
+        assert_eq!(left.iter().map(|job| job.id).collect::<Vec<_>>(), [id], "{left:?}");
+        start.pass();
+        let outside = current_thread();
+        assert_eq!(outside.block_on(job).unwrap(), 7);
+        assert!(outside.block_on(behind).unwrap_err().is_cancelled());
+    });
+}
+
 #[test]
 fn shutdown_ends_as_soon_as_the_jobs_do() {
     with_sizes(|workers| {

@@ -168,9 +168,11 @@ pub(crate) fn report(shared: &Shared) -> Vec<TaskInfo> {
     let is_job = |task: &TaskInfo| task.state == TaskState::Blocking;
     let (jobs, tasks): (Vec<_>, Vec<_>) = now.into_iter().partition(is_job);
 
-    // Of the jobs, those count that go on. Others were given up with the queue.
+    // Of the jobs, those count that go on, or that a thread is on its way for. Others were given up.
+    let begun = shared.pool.begun();
     let mut report = lock(&shared.unfinished).take().unwrap_or(tasks);
     report.retain(|task| !is_job(task));
-    report.extend(jobs.into_iter().filter(|job| job.polls > 0));
+    let goes_on = |job: &TaskInfo| job.polls > 0 || begun.contains(&job.id);
+    report.extend(jobs.into_iter().filter(goes_on));
     report
 }

@@ -11,6 +11,7 @@
 //! costs more than the lock does.
 
 use crate::panic::{contain, ignore_panic};
+use crate::registry::Id;
 use crate::scheduler::queue::Runnable;
 use crate::sync::{Condvar, Duration, Mutex, PoisonError, lock};
 use std::collections::VecDeque;
@@ -31,6 +32,8 @@ struct State {
     jobs: VecDeque<Runnable>,
     /// Those of them that will never begin, because the pool was closed.
     given_up: VecDeque<Runnable>,
+    /// Those that a thread was on its way for when the pool was closed.
+    begun: Vec<Id>,
     threads: usize,
     /// How many threads wait for a job or are on their way to it. A thread that was notified counts
     /// until it runs.
@@ -129,6 +132,8 @@ impl Pool {
         // Each free thread takes one of the first jobs. Nobody comes for those behind them.
         let mut given_up = state.jobs.split_off(begun);
         state.given_up.append(&mut given_up);
+        let begun: Vec<Id> = state.jobs.iter().map(|job| job.metadata().id).collect();
+        state.begun.extend(begun);
         state.is_closed = true;
         let any_thread = state.threads > 0;
         drop(state);
@@ -137,6 +142,11 @@ impl Pool {
         if any_thread {
             self.news.notify_all();
         }
+    }
+
+    /// The jobs that a thread was on its way for when the pool was closed.
+    pub(crate) fn begun(&self) -> Vec<Id> {
+        lock(&self.state).begun.clone()
     }
 
     /// Takes out a job that will never begin.
