@@ -10,6 +10,7 @@ use arc::time::{Instant, sleep, sleep_until};
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -292,6 +293,29 @@ fn a_waker_may_use_the_socket_that_wakes_clones_or_drops_it() {
             }
             outside.write_all(b"x").unwrap();
             wakes.wait_for(1);
+        }
+    });
+}
+
+/// The table of the runtimes is not locked when a timer's waker is dropped, because its runtime has
+/// ended.
+#[test]
+fn a_waker_may_build_and_end_a_runtime_when_it_is_dropped() {
+    with_each_size(|runtime| {
+        let builds = Hooks { drop: Box::new(|| drop(current_thread())), ..Hooks::default() };
+        let waker = waker_with(builds);
+        let _guard = runtime.enter();
+        let mut timer = Box::pin(sleep(DEADLINE));
+        assert!(poll_with(timer.as_mut(), &waker).is_pending());
+        let handle = runtime.handle().clone();
+        drop(runtime);
+
+        let _guard = handle.enter();
+        timer.as_mut().reset(Instant::now() + DEADLINE);
+        let mut new = Box::pin(sleep(DEADLINE));
+        for timer in [timer.as_mut(), new.as_mut()] {
+            let polled = catch_unwind(AssertUnwindSafe(|| poll_with(timer, &waker)));
+            assert!(polled.is_err(), "its runtime has ended");
         }
     });
 }
