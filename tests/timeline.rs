@@ -164,6 +164,17 @@ fn a_task_from_outside_that_nobody_takes_is_named_with_the_reason() {
 }
 
 #[test]
+fn a_sleep_is_told_with_who_ended_it_for_a_task_from_outside() {
+    let _guard = record();
+    let runtime = runtime(2);
+    let asleep = |worker| runtime.worker_counts(worker).parks > 0;
+    wait_until("all workers sleep", || asleep(0) && asleep(1));
+    runtime.block_on(spawn_in(&runtime, "outside", async {})).unwrap();
+    // The runtime has not ended yet, so nothing else has woken a worker.
+    wait_until("a worker was woken", || timeline().sleeps.iter().any(|it| it.woken.is_some()));
+}
+
+#[test]
 fn a_worker_that_is_stuck_is_named_while_it_is() {
     within_deadline(|| {
         let _recorder = record();

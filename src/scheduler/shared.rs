@@ -144,7 +144,11 @@ impl Shared {
 
     /// Wakes a worker that sleeps. Returns `false` if there was none.
     pub(crate) fn wake_one(&self) -> bool {
-        self.sleepers.wake_one(|| self.driver.notify())
+        let claimed = self.sleepers.claim_one();
+        if let Some(worker) = claimed {
+            self.rouse(worker);
+        }
+        claimed.is_some()
     }
 
     /// Wakes one particular worker, if it sleeps.

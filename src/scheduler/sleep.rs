@@ -142,10 +142,9 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) == self.all
     }
 
-    /// Claims one worker and rouses it: a parked one if there is any, since that costs less. As it
-    /// is always the one with the lowest number, its caches are warm. Returns `false` if none
-    /// sleeps.
-    pub(crate) fn wake_one(&self, notify: impl FnOnce()) -> bool {
+    /// Claims one worker, which the caller has to rouse: a parked one if there is any, since that
+    /// costs less. As it is always the one with the lowest number, its caches are warm.
+    pub(crate) fn claim_one(&self) -> Option<usize> {
         let asleep = self.asleep.load(Ordering::Relaxed);
         let seat = self.seat.load(Ordering::Relaxed);
         let workers = 0..self.threads.len();
@@ -153,13 +152,8 @@ impl Sleepers {
         let seated = workers.filter(|worker| *worker == seat);
 
         // Another thread may claim a worker between the look at the bits and this claim.
-        for worker in parked.chain(seated) {
-            if asleep & (1 << worker) != 0 && self.claim(worker) {
-                self.rouse(worker, notify);
-                return true;
-            }
-        }
-        false
+        let claim = |worker: &usize| asleep & (1 << worker) != 0 && self.claim(*worker);
+        parked.chain(seated).find(claim)
     }
 
     /// Ends the sleep of a worker that the caller has claimed. `notify` ends the wait for the

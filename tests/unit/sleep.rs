@@ -14,12 +14,21 @@ fn nobody() {
     panic!("notified, though nobody is in the seat");
 }
 
+/// Claims a worker and rouses it. Returns `false` if none sleeps.
+fn wake_one(sleepers: &Sleepers, notify: impl FnOnce()) -> bool {
+    let claimed = sleepers.claim_one();
+    if let Some(worker) = claimed {
+        sleepers.rouse(worker, notify);
+    }
+    claimed.is_some()
+}
+
 #[test]
 fn all_are_awake_at_first_and_none_is_woken() {
     for workers in [1, 2, 63, WORKERS_MAX] {
         let sleepers = Sleepers::new(workers);
         assert!(!sleepers.any_asleep() && !sleepers.all_asleep() && !sleepers.is_seat_taken());
-        assert!(!sleepers.wake_one(nobody));
+        assert!(!wake_one(&sleepers, nobody));
         assert!((0..workers).all(|worker| !sleepers.claim(worker) && !sleepers.is_asleep(worker)));
     }
 }
@@ -82,11 +91,11 @@ fn the_one_in_the_seat_is_notified_and_the_others_are_unparked() {
         while !sleepers.all_asleep() || !sleepers.is_seat_taken() {
             thread::yield_now();
         }
-        assert!(sleepers.wake_one(notify) && sleepers.wake_one(notify));
+        assert!(wake_one(sleepers, notify) && wake_one(sleepers, notify));
         assert_eq!(notified.load(Ordering::Relaxed), 0, "those who are parked come first");
-        assert!(sleepers.wake_one(notify));
+        assert!(wake_one(sleepers, notify));
         assert_eq!(notified.load(Ordering::Relaxed), 1);
-        assert!(!sleepers.wake_one(notify));
+        assert!(!wake_one(sleepers, notify));
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert!(!sleepers.any_asleep() && !sleepers.is_seat_taken());
@@ -120,7 +129,7 @@ fn every_claim_wakes_one_worker() {
                 let notify = || {
                     notified.fetch_add(1, Ordering::Relaxed);
                 };
-                if sleepers.wake_one(notify) {
+                if wake_one(sleepers, notify) {
                     woken.fetch_add(1, Ordering::Relaxed);
                 } else {
                     thread::yield_now();

@@ -255,7 +255,7 @@ impl Arc {
         }
     }
 
-    /// `Sleepers::wake_one`: a parked worker, or else the one in the seat.
+    /// `Sleepers::claim_one`: a parked worker, or else the one in the seat.
     fn wake_one(&mut self, system: &mut System) {
         let is_parked = |worker: &Worker| worker.is_asleep && worker.state == State::Sleeps;
         let parked = self.workers.iter().position(is_parked);
