@@ -627,13 +627,12 @@ fn shutdown_tells_which_jobs_still_run() {
 fn shutdown_tells_of_a_job_whose_thread_has_just_started() {
     with_sizes(|workers| {
         let start = Pause::new();
-        let paused = start.clone();
         let is_for_jobs = || thread::current().name().unwrap().ends_with("blocking");
         let runtime = builder(workers)
             .max_blocking_threads(1)
             .on_thread_start(move || {
                 if is_for_jobs() {
-                    paused.here();
+                    start.here();
                 }
             })
             .build()

@@ -111,8 +111,8 @@ pub(crate) fn with_runtime<R>(
         return Some(act(&worker.shared, Some(worker.index)));
     }
 
-    // The lock is held while `act` runs, so that the end comes before it or after it. If `act` is not
-    // called, it is dropped behind the lock: it may hold a waker of the user's.
+    // The lock is held while `act` runs, so that the end comes before it or after it. If `act` is
+    // not called, it is dropped behind the lock: it may hold a waker of the user's.
     let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
     let runtime = runtimes.get(&id)?;
     Some(act(runtime, None))

@@ -168,7 +168,7 @@ pub(crate) fn report(shared: &Shared) -> Vec<TaskInfo> {
     let is_job = |task: &TaskInfo| task.state == TaskState::Blocking;
     let (jobs, tasks): (Vec<_>, Vec<_>) = now.into_iter().partition(is_job);
 
-    // Of the jobs, those count that go on, or that a thread is on its way for. Others were given up.
+    // Of the jobs, those count that go on or that a thread is on its way for.
     let begun = shared.pool.begun();
     let mut report = lock(&shared.unfinished).take().unwrap_or(tasks);
     report.retain(|task| !is_job(task));

@@ -127,7 +127,7 @@ fn look_of_the_monitor_leaves_the_kernel_watched() {
     });
 }
 
-/// The same when what the monitor's look has collected is a waker that blocks the monitor, until the
+/// The same when what the monitor's look has collected is a waker that blocks the monitor until the
 /// event comes.
 #[test]
 fn waker_that_blocks_the_monitor_leaves_the_kernel_watched() {
