@@ -77,7 +77,7 @@ fn worker_of(runtime: RuntimeId) -> Option<Rc<Worker>> {
     worker().filter(|worker| worker.shared.id == runtime)
 }
 
-/// Queues a task that was spawned or woken. If its runtime has ended, the task comes back, to be
+/// Queues a task that was spawned or woken. If its runtime is closed, the task comes back, to be
 /// dropped.
 pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
     let id = runnable.metadata().runtime;
@@ -94,14 +94,14 @@ pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
     // Under the lock of the table: it is the gate of the injector.
     match runtimes.get(&id) {
         Some(runtime) => runtime.inject(runnable),
-        // It has ended. The caller drops the task, outside of this lock.
+        // It is closed. The caller drops the task, outside of this lock.
         None => return Err(runnable),
     }
     Ok(())
 }
 
 /// Finds a runtime by its id, and calls `act` with it, and with the number of the worker that this
-/// thread runs. `None` if the runtime has ended. `act` must not run code of the user's: it is
+/// thread runs. `None` if the runtime is closed. `act` must not run code of the user's: it is
 /// called under a lock.
 pub(crate) fn with_runtime<R>(
     id: RuntimeId,
@@ -118,7 +118,7 @@ pub(crate) fn with_runtime<R>(
     Some(act(runtime, None))
 }
 
-/// Finds a runtime by its id. `None` if it has ended.
+/// Finds a runtime by its id. `None` if it is closed.
 pub(crate) fn find_runtime(id: RuntimeId) -> Option<Arc<Shared>> {
     RUNTIMES.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
 }

@@ -6,23 +6,24 @@
 //! 2. Each worker finishes the poll that it is in (one that has just asked for the end may begin
 //!    one more), and leaves its loop: [`leave_loop`]. A worker that was claimed counts as having
 //!    left at once, unless the caller has a limit: step 3 may take long, and must not run on the
-//!    caller's thread then. In a current-thread runtime the thread with the lease gives it up
-//!    instead: [`end_lease`].
-//! 3. Whoever leaves last calls [`close`]. No thread runs a task any more, so that it can take
-//!    everything apart: what the tasks wait for, the tasks themselves, and the queues.
-//! 4. The threads sign off: the workers, the monitor, and the threads of the blocking pool, after
-//!    the jobs that they are in.
+//!    caller's thread then. In a current-thread runtime, with or without a limit, the thread with
+//!    the lease gives it up instead: [`end_lease`].
+//! 3. Whoever leaves last calls [`close`]. No worker polls a task any more, so that it can take
+//!    everything apart: what the tasks wait for, the tasks themselves, and the queues. Jobs that
+//!    have begun run on.
+//! 4. The threads sign off, some of them before step 3: the workers, the monitor, the threads of
+//!    the blocking pool after the jobs that they are in, and the thread that had the lease.
 //! 5. [`join`] waits for that, joins the workers and the monitor, and [`report`] says what had not
 //!    finished.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
-//! It does step 3 as well if nobody else has to leave: on a current-thread runtime without a thread
-//! in `block_on`, or if all workers sleep and there is no limit. A task can
-//! begin the end, too, by a panic.
+//! It does step 3 as well if nobody else has to leave: on a current-thread runtime if no thread
+//! has the lease, or if all workers sleep and there is no limit. A task or a job can begin the end,
+//! too, by a panic.
 //!
-//! That it is over is kept in four places, each of which has a gate of its own: `Shared::ending`
-//! (threads and tasks), the table [`RUNTIMES`] (the injector and the timers), the reactor (sockets)
-//! and the pool (jobs).
+//! Four places keep new things out, and each is asked under the lock under which they would come
+//! in: `Shared::ending` (threads and tasks), the table [`RUNTIMES`] (the injector and the timers),
+//! the reactor (sockets) and the pool (jobs).
 //!
 //! A task is dropped exactly once because async-task makes one runnable for it at a time. Only the
 //! holder of the runnable polls the task or drops it. To wake a task that is scheduled, running or
@@ -40,8 +41,8 @@ use crate::sync::{Arc, Duration, Ordering, PoisonError, lock};
 use std::iter;
 use std::task::Wake;
 
-/// Step 1. May be called more than once, by any thread, even inside a task. If the caller waits for
-/// the end without a limit, it may have to do step 3 as well.
+/// Step 1. May be called more than once, by any thread, even inside a task. The caller does step 3
+/// as well if nobody else has to leave: on a multi-thread runtime only without a limit.
 pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
     // Before any worker can leave its loop: who leaves last drops the jobs that were given up.
     shared.pool.close();
@@ -63,6 +64,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
             leave_loop(shared, worker);
         }
     }
+    // Roused after that: all that is left to them is to end their threads.
     for worker in claimed {
         shared.rouse(worker);
     }
@@ -77,9 +79,11 @@ pub(crate) fn begin(shared: &Arc<Shared>, limit: Duration) {
 }
 
 /// Step 2: a worker leaves its loop, on its own thread or because it was claimed. The last one does
-/// step 3.
+/// step 3. One that was claimed comes here again by itself: its bit is clear then, and nothing
+/// happens.
 pub(crate) fn leave_loop(shared: &Arc<Shared>, worker: usize) {
-    // Acquire and Release: what the workers did before happens before step 3.
+    // Acquire and Release: what the workers did before happens before step 3. What a claimed one
+    // did before it slept is seen by who claimed it.
     let mine = 1 << worker;
     if shared.in_loop.fetch_and(!mine, Ordering::AcqRel) == mine {
         close(shared);
@@ -121,7 +125,7 @@ fn close(shared: &Arc<Shared>) {
 
     // 3.4. Drop every task that was left, and every job that was given up, unless a thread of the
     // pool drops it. A task contains the panic of its future's drop. If another thread has woken a
-    // task too late for the queue, `schedule` in `spawn.rs` drops it.
+    // task too late for the queue, `schedule` in `spawn.rs` drops it, and nobody waits for that.
     for worker in &shared.workers {
         iter::from_fn(|| worker.queue.pop()).for_each(drop);
     }

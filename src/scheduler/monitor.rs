@@ -60,9 +60,9 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 enum Seen {
     /// Each worker has begun a turn since the last tick.
     AllMove,
-    /// The others sleep or are stuck, and may have to be helped.
+    /// Some worker has begun a turn. Another one sleeps, or is stuck and may have to be helped.
     SomeMove,
-    /// No worker has, and some thread is in a poll.
+    /// No worker has begun a turn, and some thread is in a poll.
     AllStuck,
     /// Nothing is polled that would have to be watched.
     Quiet,

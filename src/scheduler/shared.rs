@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) mean_poll: MeanPoll,
     /// A worker was called to share the load of another one, and none has woken up since.
     pub(crate) helper_is_coming: AtomicBool,
-    /// Some worker has been in the same poll for two ticks of the monitor.
+    /// Some worker is stuck, as the last tick of the monitor has seen it.
     pub(crate) any_stuck: AtomicBool,
     pub(crate) driver: Driver,
     /// The tasks that have not ended.
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     /// The jobs of `spawn_blocking` that have not begun, and the threads that run jobs.
     pub(crate) pool: Pool,
     /// The runtime ends: each worker polls at most one more task. This and what follows is the
-    /// state of the end. Only `end.rs` and `threads.rs` change it.
+    /// state of the end. Only `end.rs`, `threads.rs` and the drop of a `Runtime` change it.
     pub(crate) ending: AtomicBool,
     /// The workers that have not left their loops, a bit each. The end counts a worker that it has
     /// claimed where it slept as one that has left.
@@ -86,7 +86,7 @@ pub(crate) fn count(counter: &Count, more: usize) {
 }
 
 impl WorkerShared {
-    /// Whether two ticks of the monitor, at the least, have found the same poll.
+    /// Whether two ticks of the monitor have found the worker in the same turn, and awake.
     pub(crate) fn is_stuck(&self) -> bool {
         !self.sighting.time().is_zero()
     }
@@ -110,7 +110,7 @@ impl Shared {
             monitor: Doorbell::default(),
             pool: Pool::default(),
             ending: AtomicBool::new(false),
-            // Each worker leaves its loop once. The last one takes the runtime apart.
+            // Each bit is cleared once. Who clears the last one takes the runtime apart.
             in_loop: AtomicU64::new(sleepers.all),
             sleepers,
             unfinished: Mutex::default(),
@@ -177,7 +177,7 @@ impl Shared {
             return;
         }
 
-        // All have been claimed by others meanwhile, and none of them owes this an answer.
+        // Others have claimed all of them meanwhile: nobody was called, and nobody clears the flag.
         if !self.wake_one() {
             self.helper_is_coming.store(false, Ordering::Relaxed);
         }

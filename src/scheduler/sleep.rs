@@ -81,8 +81,8 @@ impl Sleepers {
         }
 
         // The first that falls asleep waits for the kernel. An event or a timer ends the wait
-        // without a claim, so the worker clears its own bit. It leaves the seat before it wakes
-        // anybody.
+        // without a claim, so the worker clears its own bit. It leaves the seat before that:
+        // otherwise the others could fall asleep beside a seat that is taken for nothing.
         if self.take_seat_as(worker) {
             wait();
             self.leave_seat();
@@ -100,7 +100,7 @@ impl Sleepers {
         self.take_seat_as(LOOKER)
     }
 
-    /// SeqCst pairs with `rouse` and `is_seat_taken`. The worker takes the seat, and then looks at
+    /// Q1 of `sleep.md`. SeqCst pairs with `rouse`. The worker takes the seat, and then looks at
     /// its bit. Who rouses it clears the bit, and then looks who has the seat.
     fn take_seat_as(&self, number: usize) -> bool {
         let order = Ordering::SeqCst;
@@ -113,7 +113,8 @@ impl Sleepers {
         self.seat.store(NOBODY, Ordering::Release);
     }
 
-    /// Whether somebody waits for the kernel, or looks. SeqCst pairs with `take_seat_as`.
+    /// Whether somebody waits for the kernel, or looks. SeqCst pairs with `take_seat_as`: A3 in
+    /// `timers.rs` says why a thread that arms a timer sees a worker that waits.
     pub(crate) fn is_seat_taken(&self) -> bool {
         self.seat.load(Ordering::SeqCst) != NOBODY
     }
@@ -156,8 +157,8 @@ impl Sleepers {
         parked.chain(seated).find(claim)
     }
 
-    /// Ends the sleep of a worker that the caller has claimed. `notify` ends the wait for the
-    /// kernel. SeqCst pairs with `take_seat_as`.
+    /// R2 of `sleep.md`: ends the sleep of a worker that the caller has claimed. `notify` ends the
+    /// wait for the kernel. SeqCst pairs with `take_seat_as`.
     pub(crate) fn rouse(&self, worker: usize, notify: impl FnOnce()) {
         if self.seat.load(Ordering::SeqCst) == worker {
             notify();

@@ -8,10 +8,12 @@
 //! |--------------------------------------------|------------------------------------------|
 //! | an event, a deadline or a notification     | the kernel wakes the one in the seat     |
 //! | a runnable was injected while all slept    | the thread that injected it              |
-//! | one was injected while polls are long      | the same, if no helper is on its way     |
+//! | one was injected while polls are long, or  | the same, if no helper is on its way     |
+//! | beside a worker that is stuck              |                                          |
 //! | tasks wait in a queue or in the injector   | a worker, before its next poll           |
 //! | nobody has the seat while polls are long   | the same                                 |
-//! | another worker is stuck in one poll        | the monitor (`monitor.rs`)               |
+//! | at a tick tasks are stranded in a queue,   | the monitor (`monitor.rs`)               |
+//! | or nobody watches the kernel               |                                          |
 //! | its thread's `block_on` was woken          | the waker of that future                 |
 //! | the runtime ends                           | `end::begin`                             |
 //!
@@ -35,7 +37,7 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
     stretch: RefCell<Stretch>,
-    /// What a look at the kernel brings. Empty between two turns.
+    /// What a look at the kernel brings. Empty between two turns, except behind the last one.
     wakers: RefCell<Vec<Waker>>,
 }
 
@@ -111,7 +113,7 @@ impl Worker {
 
     /// Rules 1 and 2 of the policy: wakes a helper before a poll, if somebody is needed.
     pub(crate) fn share_load(&self) {
-        // None could be called.
+        // Nobody sleeps, so nobody can be called.
         if !self.shared.sleepers.any_asleep() {
             return;
         }
@@ -132,7 +134,8 @@ impl Worker {
         }
 
         // Rule 2. In the poll of another task, which may take long, somebody else may have to come.
-        // A task that is woken in its own poll comes here when that has ended.
+        // A task that was woken in its own poll comes here at its end, while `polled` still has
+        // its id.
         let polled = self.mine().polled.load(Ordering::Relaxed);
         if polled == 0 || polled == runnable.metadata().id.0 {
             queue::push(&self.shared.injector, runnable);
