@@ -31,7 +31,15 @@ impl Kernel {
 
     /// Asks for the next event in the directions that are wanted.
     pub(crate) fn ask_again(&self, it: &impl AsSource, wanted: polling::Event) -> io::Result<()> {
-        self.poller.modify(it, wanted)
+        self.poller.modify(it, wanted)?;
+
+        // On Windows polling asks at once only if it sees that a thread waits. Otherwise it leaves
+        // a note for the next wait. A thread that begins to wait at that moment may have looked for
+        // notes already, and the event would be lost. This second call sees that thread wait, or
+        // finds that it has the note.
+        #[cfg(windows)]
+        self.poller.modify(it, wanted)?;
+        Ok(())
     }
 
     pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
