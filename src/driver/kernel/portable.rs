@@ -2,19 +2,17 @@
 //! again reports what is there already.
 
 use crate::driver::kernel::{Event, Events, Until};
-use crate::sync::{Duration, Instant, Mutex, lock};
+use crate::sync::{Duration, Instant};
 use polling::{AsSource, Poller};
 use std::io::{self, ErrorKind};
 
 pub(crate) struct Kernel {
     poller: Poller,
-    /// The memory for events. Only the thread that waits locks this.
-    reported: Mutex<polling::Events>,
 }
 
 impl Kernel {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { poller: Poller::new()?, reported: Mutex::default() })
+        Ok(Self { poller: Poller::new()? })
     }
 
     /// Registers a source without any interest yet.
@@ -51,8 +49,7 @@ impl Kernel {
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let now = Instant::now();
         let mut timeout = until.map(|deadline| deadline.saturating_duration_since(now));
-        let mut reported = lock(&self.reported);
-        reported.clear();
+        let mut reported = polling::Events::new();
 
         while let Err(error) = self.poller.wait(&mut reported, timeout) {
             // polling's `poll` says `WouldBlock` when it sees a notification before the byte
