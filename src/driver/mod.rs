@@ -112,17 +112,14 @@ impl Driver {
                 }
             }
         });
-        if let Err(error) = waited {
-            give_up("waiting for the kernel", &error);
-        }
+        waited.unwrap_or_else(|error| give_up("waiting for the kernel", &error));
         self.timers.expire(self.timers.nanos(Instant::now()), wakers);
     }
 
     /// Ends the wait of the worker that has the seat, or else the next wait.
     pub(crate) fn notify(&self) {
-        if let Err(error) = self.kernel.notify() {
-            give_up("notifying the thread that waits for the kernel", &error);
-        }
+        let notified = self.kernel.notify();
+        notified.unwrap_or_else(|error| give_up("notifying the waiting thread", &error));
     }
 
     /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it or the

@@ -138,8 +138,7 @@ impl Timers {
     /// count until its time. None: no timer is armed.
     pub(crate) fn earliest(&self) -> Option<u64> {
         let read = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
-        let earliest = self.shards.iter().map(read).min()?;
-        if earliest == NEVER { None } else { Some(earliest) }
+        self.shards.iter().map(read).min().filter(|&earliest| earliest < NEVER)
     }
 
     /// Takes the wakers of all timers whose deadline is not after `now`: at the end of the runtime,
