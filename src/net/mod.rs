@@ -224,12 +224,12 @@ impl TcpStream {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
 
-        // It goes on in the background. (A connection on this machine may be there at once.)
+        // It goes on in the background. A connection on this machine may be there at once.
         match socket.connect(&address.into()) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             #[cfg(unix)]
             Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => {}
-            result => return result.and_then(|()| Self::from_std(socket.into())),
+            result => result?,
         }
 
         // The connection is there, or has failed, once the socket is writable. An event may
