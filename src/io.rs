@@ -1,4 +1,4 @@
-//! [`Async`] makes any descriptor asynchronous: it tries an operation, and if that would block, it
+//! [`Async`] makes any descriptor asynchronous. It tries an operation. If that would block, it
 //! leaves the task's waker with the reactor.
 //!
 //! Every socket of [`arc::net`](crate::net) is an `Async`. The traits for reading and writing are
@@ -55,11 +55,11 @@ pub use polling::AsSource;
 /// # }
 /// ```
 pub struct Async<T: AsSource> {
-    /// None only while the descriptor is being taken out.
+    /// `None` only while the descriptor is being taken out.
     io: Option<T>,
     source: Arc<Source>,
     runtime: Arc<Shared>,
-    /// A short transfer means that the kernel has no more. That is known of TCP alone. Reads of
+    /// Whether a short transfer means that the kernel has no more. That is so with TCP. Reads of
     /// other descriptors may stop at the end of a message, at a terminal's line, or at bytes that a
     /// descriptor was passed with.
     pub(crate) short_means_drained: bool,
@@ -88,8 +88,8 @@ impl<T: AsSource> Async<T> {
         Ok(Self { io: Some(io), source, runtime, short_means_drained: false })
     }
 
-    /// Lends the descriptor. While it is registered it cannot be replaced or closed. To make it
-    /// blocking would block workers.
+    /// Lends the descriptor. While it is registered it cannot be replaced or closed. If it is made
+    /// blocking, it blocks workers.
     pub fn get_ref(&self) -> &T {
         self.io.as_ref().unwrap_or_else(|| unreachable!("taken out only by value"))
     }
@@ -171,7 +171,7 @@ impl<T: AsSource> Async<T> {
         Waiter { source: &self.source, direction, kind }
     }
 
-    /// How an operation becomes a poll: try it, and if it would block, wait for an event.
+    /// Tries an operation, and waits for an event if it would block.
     fn poll_with<R>(
         &self,
         waiter: &mut Waiter<'_>,
@@ -184,12 +184,12 @@ impl<T: AsSource> Async<T> {
             // Try first: most often there is something already.
             match self.try_with(waiter.direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    // Ready: an event came meanwhile, so try again.
+                    // If an event has come meanwhile, try again.
                     let driver = &self.runtime.driver;
                     ready!(driver.poll_ready(self.get_ref().source(), waiter, context))?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Done, or a true error. Either has taken time.
+                // A result or a true error: either takes a unit of the budget.
                 result => {
                     budget::made_progress();
                     return Poll::Ready(result);
@@ -198,9 +198,9 @@ impl<T: AsSource> Async<T> {
         }
     }
 
-    /// Tries an operation that moves up to `wanted` bytes. Pending: it would block, and the task is
-    /// woken when it is worth another try. This is for futures and IO traits that are written by
-    /// hand.
+    /// Tries an operation that moves up to `wanted` bytes. Returns `Pending` if it would block.
+    /// Then the task is woken when it is worth another try. This is for futures and IO traits that
+    /// are written by hand.
     ///
     /// When TCP moves fewer bytes, the kernel has no more of them, and the next attempt waits for
     /// an event. That saves the attempt that only finds `WouldBlock`. So `attempt` must ask the
@@ -217,8 +217,8 @@ impl<T: AsSource> Async<T> {
         wanted: usize,
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
-        // The word is read before the operation, so that an event which comes later stays. (If
-        // `poll_with` goes round once more, this word is old, and `clear` does nothing.)
+        // The word is read before the operation, so that an event which comes later stays. If
+        // `poll_with` tries again, this word is old, and `clear` does nothing.
         let readiness = &self.source.readiness[direction as usize];
         let seen = readiness.load();
 
@@ -248,7 +248,7 @@ impl<T: AsSource> Async<T> {
 
         // The word as it is before the attempt. An event that comes later changes it.
         let seen = readiness.load();
-        // The runtime has ended: no event will ever say that it is worth another try.
+        // No event will ever say that it is worth another try.
         if seen.is_gone() {
             return Err(gone());
         }
@@ -269,7 +269,7 @@ impl<T: AsSource> Async<T> {
 impl<T: AsSource> Drop for Async<T> {
     fn drop(&mut self) {
         if let Some(io) = self.io.take() {
-            // An error concerns nobody: the descriptor is leaked (see `into_inner`).
+            // After an error the descriptor is leaked (see `into_inner`). Nobody can be told.
             let _ = self.runtime.driver.deregister(&self.source, io);
         }
     }
@@ -308,8 +308,8 @@ const AGAIN: [ErrorKind; 2] = [ErrorKind::WouldBlock, ErrorKind::Interrupted];
 /// How many bytes were moved.
 type Moved = Poll<Result<usize>>;
 
-/// Reading and writing, for an [`Async`] and for a shared reference to one. The text is the same
-/// for both, as all that it calls takes a shared reference.
+/// Reading and writing, for an [`Async`] and for a shared reference to one. Both only need a shared
+/// reference.
 macro_rules! read_and_write {
     ($($socket:ty),*) => {$(
         impl<T: AsSource> AsyncRead for $socket
@@ -334,14 +334,14 @@ macro_rules! read_and_write {
                 cx: &mut Context<'_>,
                 buffers: &[IoSlice<'_>],
             ) -> Moved {
-                // Nothing is concluded from a short write: one call takes 1,024 buffers at most.
+                // One call takes 1,024 buffers at most, so a short write may mean nothing.
                 let write = |mut io: &T| io.write_vectored(buffers);
                 self.poll_transfer(Direction::Write, cx, 0, write)
             }
 
             /// A socket has nothing to flush. Other descriptors may have, and may have to wait.
             fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-                // Tried directly first: where nothing waits, even the runtime's end does no harm.
+                // Tried without the runtime first: a flush that need not wait works after its end.
                 let flush = |mut io: &T| io.flush().map(|()| 0);
                 match flush(self.get_ref()) {
                     Err(error) if AGAIN.contains(&error.kind()) => {

@@ -1,4 +1,4 @@
-//! Sleep, and limit how long something may take. (Intervals are in the crate `arc-util`.)
+//! Sleep, and limit how long something may take. Intervals are in the crate `arc-util`.
 //!
 //! A timer never fires early. It is late by what the kernel and the scheduler take, and by up to
 //! 131 us, because deadlines that are that close to each other share a wake-up. There is no
@@ -20,21 +20,21 @@ pub use crate::sync::{Duration, Instant};
 /// The deadline of a duration that the clock cannot express, from now: as good as never.
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 86_400);
 
-/// What a sleep of zero waits for: as long as on a runtime whose clock has ticks of a millisecond.
+/// How long a sleep of zero lasts, as on a runtime whose clock ticks once in a millisecond.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Waits until `duration` has passed. A duration that is too long for the clock counts as 30
 /// years.
 ///
-/// The time counts from this call, not from the first poll. The first poll returns `Pending`, also
-/// if the time is over by then: the task is woken soon, as by any other timer, and other tasks have
-/// their turn meanwhile. A duration of zero is a pause of a millisecond, which is what it comes to
-/// on runtimes whose clock ticks once in a millisecond: programs pace themselves with it.
+/// The time counts from this call, not from the first poll. The first poll returns `Pending` even
+/// if the time is over by then. The task is woken soon, and other tasks have their turn meanwhile.
+/// A duration of zero is a pause of a millisecond, as on runtimes whose clock ticks once in a
+/// millisecond: programs pace themselves with it.
 ///
 /// # Panics
 ///
-/// When the future is awaited outside a runtime, or when its runtime ends first. (If it is polled
-/// in another runtime after that, it goes on there.)
+/// When the future is awaited outside a runtime, or when its runtime ends first. If it is polled in
+/// another runtime after that, it goes on there.
 ///
 /// # Cancellation
 ///
@@ -52,7 +52,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// # }
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    // Programs pace themselves with a sleep of zero: it is a pause.
+    // Programs pace themselves with a sleep of zero.
     let pause = if duration.is_zero() { PAUSE } else { duration };
     let now = Instant::now();
     let deadline = now.checked_add(pause).unwrap_or(now + FAR_AWAY);
@@ -83,8 +83,8 @@ pub struct Sleep {
 #[derive(Debug)]
 enum State {
     /// Made by [`sleep`], and not polled yet. The first poll most often follows at once. So it arms
-    /// the timer without reading the clock again: that would take a fifth of the time that it takes
-    /// to make, arm and drop a timer.
+    /// the timer without reading the clock again, which would take a fifth of the time that a timer
+    /// takes.
     New,
     /// Armed in this runtime. It may have expired since.
     Armed(RuntimeId, Armed),
@@ -103,12 +103,12 @@ impl Sleep {
         Instant::now() >= self.deadline
     }
 
-    /// Sets another deadline, earlier or later, also after the old one has passed.
+    /// Sets another deadline, earlier or later, even after the old one has passed.
     ///
     /// A task that waits for the future is woken at the new deadline. It need not poll the future
     /// again, and any thread may set the deadline. If the deadline has passed, the task is woken at
-    /// once. (If the old deadline has woken it already, or the runtime has ended, nobody waits any
-    /// more: then the new deadline counts from the next poll.)
+    /// once. If the old deadline has woken the task already, or the runtime has ended, no task
+    /// waits any more. Then the new deadline counts from the next poll.
     ///
     /// # Examples
     ///
@@ -124,19 +124,18 @@ impl Sleep {
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.deadline = deadline;
 
-        // Before its first poll nobody waits for it. If it has expired, its task was woken, and
-        // nobody waits any more.
+        // Before the first poll, and after the timer has expired, no task waits.
         let Some((id, waker)) = self.disarm() else { return };
 
-        // A deadline that has passed needs no timer. And if the runtime has ended meanwhile, its
-        // end cannot wake this one.
+        // A deadline that has passed needs no timer. If the runtime has ended meanwhile, its end
+        // does not wake this task.
         if self.is_elapsed() || !self.arm(id, waker.clone()) {
             waker.wake();
         }
     }
 
-    /// Disarms the timer. Returns where it was armed, and the waker of the task that waits: to be
-    /// dropped or woken outside of any lock.
+    /// Disarms the timer. Returns where it was armed, and the waker of the task that waits, which
+    /// must be dropped or woken outside of any lock.
     fn disarm(&mut self) -> Option<(RuntimeId, Waker)> {
         let former = replace(&mut self.state, State::Unarmed);
         let State::Armed(id, armed) = former else { return None };
@@ -144,15 +143,14 @@ impl Sleep {
         Some((id, context::with_runtime(id, disarm).flatten()?))
     }
 
-    /// Arms the timer. False: the runtime has ended.
+    /// Arms the timer. Returns false if the runtime has ended.
     ///
-    /// Once the runtime is out of the table `RUNTIMES`, nobody would find the timer, and its waker,
-    /// which may hold the runtime, would stay. So the table's lock is held, except on a worker: the
-    /// end waits for its poll. The end wakes all timers after it has changed the table.
+    /// The end takes the runtime out of the table `RUNTIMES`, and then wakes all timers. A waker
+    /// that is armed after that would stay, and may hold the runtime. So the table's lock is held,
+    /// except on a worker, as the end waits for its poll.
     fn arm(&mut self, id: RuntimeId, waker: Waker) -> bool {
-        let deadline = self.deadline;
         let armed = context::with_runtime(id, |runtime, worker| {
-            let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, deadline, waker);
+            let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
             // The worker in the seat would sleep too long.
             if alarm_is_late && runtime.sleepers.is_seat_taken() {
                 runtime.driver.notify();
@@ -167,7 +165,7 @@ impl Sleep {
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         tell!(waits_for_time(self.deadline.saturating_duration_since(Instant::now())));
 
-        // Cloned and dropped outside of any lock: that is code of the user's. The waker may be
+        // Cloned and dropped outside of any lock, as that is code of the user's. The waker may be
         // another one than the last time.
         let mut waker = context.waker().clone();
         if let State::Armed(id, armed) = &self.state {
@@ -183,7 +181,7 @@ impl Sleep {
             return Poll::Ready(());
         }
 
-        // Not armed yet, or the runtime in which it was has ended: arm it in the current one.
+        // It is not armed yet, or the runtime in which it was has ended.
         let id = context::current("a timer was used").runtime.id;
         assert!(self.arm(id, waker), "a timer's arc runtime has ended");
         Poll::Pending
@@ -208,9 +206,9 @@ impl Future for Sleep {
 /// Awaits a future, but not for longer than `duration`.
 ///
 /// The future is polled before the time is looked at, so a future that is ready wins over a timeout
-/// of zero. One that is not has one more poll then, as others have their turn. The timeout ends in
-/// time even if the future uses up the task's budget in each poll. A duration that is too long for
-/// the clock counts as 30 years.
+/// of zero. One that is not ready is polled once more, after others have had their turn. The
+/// timeout ends in time even if the future uses up the task's budget in each poll. A duration that
+/// is too long for the clock counts as 30 years.
 ///
 /// # Errors
 ///

@@ -1,14 +1,12 @@
 //! What tasks wait for: the kernel and the clock.
 //!
-//! A thread that did nothing but wait for events would cost a quarter more CPU than one that also
-//! runs the tasks that it woke. So a worker that has nothing to do takes the *seat*, waits here
-//! until the kernel reports something, leaves the seat, and runs the tasks whose events came. Only
-//! one thread at a time has the seat, and only that thread may call [`Driver::wait`]. (Who has it
-//! is decided and kept in `scheduler/sleep.rs`.)
+//! A worker that has nothing to do takes the *seat*, waits here until the kernel reports something,
+//! leaves the seat, and runs the tasks whose events came. Only one thread at a time has the seat
+//! (`scheduler/sleep.rs`), and only that thread may call [`Driver::wait`] and [`Driver::look`].
 //!
-//! While all workers run tasks, nobody waits: the kernel keeps the events. A busy worker takes the
-//! seat now and then to look, without waiting (`scheduler/policy.rs`). When all workers are too
-//! busy even for that, the monitor does it (`scheduler/monitor.rs`).
+//! While all workers run tasks, no thread waits, and the kernel keeps the events. A busy worker
+//! takes the seat now and then to look, without waiting (`scheduler/policy.rs`). When all workers
+//! are too busy even for that, the monitor looks (`scheduler/monitor.rs`).
 //!
 //! Locks are taken in this order: the sources, and then the waiting wakers of one source. A wheel
 //! is locked alone.
@@ -71,8 +69,8 @@ impl Driver {
     /// Waits until something happens, and collects the wakers of what did. Only for the worker that
     /// has the seat.
     ///
-    /// `is_called` says that another thread has called the worker. Who did so before the worker had
-    /// the seat did not know where to wake it, so this asks before it waits.
+    /// `is_called` says whether another thread has claimed the worker. A thread that did so before
+    /// the worker had the seat could not notify it here. So this asks before it waits.
     pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
         let alarm = self.timers.next_alarm();
         let until = if is_called() { self.now() } else { alarm };
@@ -86,7 +84,7 @@ impl Driver {
         self.collect(until, wakers);
     }
 
-    /// A deadline that has passed: to wait until then is only to look.
+    /// A deadline that has passed. A wait until then is a look.
     fn now(&self) -> Until {
         Some(self.timers.epoch)
     }
@@ -94,8 +92,8 @@ impl Driver {
     /// Waits in the kernel until the deadline, or for ever, and collects the wakers of the tasks
     /// whose events came and whose timers are due.
     ///
-    /// The descriptor of the kernel's queue is the runtime's own. So an error here is a defect of
-    /// arc, or the program has closed a descriptor that it does not own.
+    /// An error here is a defect of arc, or the program has closed a descriptor that it does not
+    /// own. Either ends the process.
     pub(crate) fn collect(&self, until: Until, wakers: &mut Vec<Waker>) {
         tell!(asks_kernel(until != self.now()));
         let waited = self.kernel.wait(until, |events| {
@@ -122,7 +120,7 @@ impl Driver {
         notified.unwrap_or_else(|error| give_up("notifying the waiting thread", &error));
     }
 
-    /// Registers a descriptor. Fails, and leaves nothing behind, when the kernel refuses it or the
+    /// Registers a descriptor. Fails, and leaves nothing behind, if the kernel refuses it or the
     /// runtime has ended.
     pub(crate) fn register(&self, io: Lent<'_>) -> Result<Arc<Source>> {
         let mut sources = lock(&self.sources);
@@ -130,19 +128,21 @@ impl Driver {
             return Err(gone());
         }
 
-        // An event that comes at once finds the source: `collect` needs the lock to look for it.
+        // An event may come at once. It finds the source, as `collect` takes this lock first.
         let place = sources.slab.vacant_entry();
         let source = Arc::new(Source::new(place.key(), io));
         self.kernel.add(&io, source.key)?;
         Ok(place.insert(source).clone())
     }
 
-    /// The counterpart of `register`. Gives the descriptor back, which may be closed then. If that
-    /// fails it is leaked: what the kernel watches must stay open, and what some other code has
-    /// closed must not be closed again.
+    /// The counterpart of `register`. Gives the descriptor back, which may be closed then. After an
+    /// error it is leaked: what the kernel watches must stay open, and what other code has closed
+    /// must not be closed again.
     pub(crate) fn deregister<T: AsSource>(&self, source: &Source, io: T) -> Result<T> {
-        // The caller has the source, so this does not drop it. (`close` may have taken it out.)
+        // `close` may have taken it out. The caller has it too, so no waker is dropped here.
         let _ = lock(&self.sources).slab.try_remove(source.key);
+
+        // An error from here on leaks the descriptor.
         let io = ManuallyDrop::new(io);
         let lent = io.source();
         source.check(lent)?;
@@ -150,7 +150,7 @@ impl Driver {
         Ok(ManuallyDrop::into_inner(io))
     }
 
-    /// No event will come any more: every operation fails from now on.
+    /// Ends all waits: no event will come any more, and every operation fails from now on.
     pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
         let mut sources = lock(&self.sources);
         sources.is_closed = true;
@@ -159,8 +159,8 @@ impl Driver {
         }
     }
 
-    /// Ready when the operation is worth trying, or when it has to fail. Pending: the task is woken
-    /// when that changes.
+    /// Returns `Ready` if the operation is worth trying or has to fail. Otherwise the waker is left
+    /// with the source, and the task is woken when that changes.
     pub(crate) fn poll_ready(
         &self,
         io: Lent<'_>,
@@ -170,7 +170,7 @@ impl Driver {
         let source = waiter.source;
         let direction = waiter.direction as usize;
 
-        // The user's code may run here, and where a waker is dropped or woken: not under the lock.
+        // The user's code may run when a waker is cloned, dropped or woken: not under the lock.
         source.check(io)?;
         let waker = context.waker().clone();
         let mut waiting = lock(&source.waiting);
@@ -179,7 +179,7 @@ impl Driver {
         }
         tell!(waits_for_io(source.number, direction));
 
-        // If the kernel refuses, the waker is not left here: a later poll would not ask again.
+        // If the kernel refuses, the waker is not left here.
         let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
         wanted[direction] = true;
         let wanted = polling::Event::new(source.key, wanted[0], wanted[1]);
@@ -191,7 +191,7 @@ impl Driver {
                 drop(waiting);
                 drop(former);
             }
-            // An event since this waker was left here would have taken it, or is about to.
+            // It is here already. An event since would have taken it, or is about to.
             WaiterKind::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
             WaiterKind::Poll => {
                 let pushed_out = mine.push(waker);

@@ -12,21 +12,21 @@
 //! An event may come at a bad moment. None is lost:
 //!
 //! * *Between the `read` and `clear`.* `clear` does nothing if the word has changed since it was
-//!   read (`readiness.rs`), so the ready bit stays, and the task tries again.
-//! * *Between `clear` and `Pending`.* The driver sets the word before it takes the wakers, and the
-//!   task looks at the word once more under the lock under which it leaves its waker. So either the
-//!   driver finds the waker, or the task finds the event.
+//!   read (`readiness.rs`). The ready bit stays, and the task tries again.
+//! * *Between `clear` and `Pending`.* The driver sets the word before it takes the wakers. The task
+//!   reads the word once more under the lock under which it leaves its waker. So either the driver
+//!   finds the waker, or the task finds the event.
 //! * *After the waker was left, while the task is still being polled.* The driver wakes a running
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 //!
 //! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]).
-//! The `poll_` functions of the IO traits have nothing that is dropped. So the source keeps the
-//! last few wakers that were left by these, and no more ([`POLLS_MAX`]).
+//! The `poll_` functions of the IO traits have nothing that is dropped. The source keeps the last
+//! [`POLLS_MAX`] of their wakers.
 //!
 //! The key of a source is its place in a slab. When a source is gone, the next one may get its
-//! place while an event of the former one is still on its way. Then the new one is tried in vain,
-//! once.
+//! place while an event of the former one is still on its way. Then the next one is tried once in
+//! vain.
 
 use crate::driver::readiness::Readiness;
 use crate::sync::{Mutex, lock};
@@ -67,9 +67,8 @@ impl Source {
         Self { key, number: (&io).raw() as i64, readiness, waiting: Mutex::default() }
     }
 
-    /// A type may lend another descriptor than was registered, which may be another source's: that
-    /// one's registration must not be touched. (A number says nothing of what is behind it, but
-    /// there is nothing else to compare.)
+    /// Fails if this is not the descriptor that was registered. It may be another source's, whose
+    /// registration must not be touched. There is nothing but the number to compare.
     pub(crate) fn check(&self, io: Lent<'_>) -> Result<()> {
         if (&io).raw() as i64 == self.number {
             return Ok(());
@@ -87,9 +86,8 @@ impl Source {
 }
 
 /// How many wakers of `poll_` functions a source keeps in each direction. With one more, the oldest
-/// is woken and forgotten. If its task still waits, it comes back; if not, nothing is lost. (While
-/// more tasks than this wait, they wake each other in turn, which takes a core until an event
-/// comes.)
+/// is woken and forgotten. If its task still waits, it comes back. While more tasks than this wait,
+/// they wake each other in turn, which takes a core until an event comes.
 pub(crate) const POLLS_MAX: usize = 256;
 
 /// The tasks that wait for one direction of a source.
@@ -128,7 +126,7 @@ impl Waiting {
     fn take_all(&mut self, wakers: &mut Vec<Waker>) {
         wakers.append(&mut self.polls);
 
-        // Most sources have none. And if there were many, their memory goes, too.
+        // Most sources have none. The memory of many goes with them.
         if !self.futures.is_empty() {
             wakers.extend(take(&mut self.futures).into_values());
         }
@@ -143,7 +141,7 @@ pub(crate) struct Waiter<'a> {
 }
 
 pub(crate) enum WaiterKind {
-    /// A future, and its number once it has waited. When it is dropped, its waker goes, too.
+    /// A future, and its number once it has waited. Its waker is dropped with it.
     Future(Option<u64>),
     /// A `poll_` function.
     Poll,
@@ -153,7 +151,7 @@ impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let WaiterKind::Future(Some(number)) = self.kind else { return };
 
-        // An event has taken the waker if there was one since. To drop it may run the user's code:
+        // If there was an event since, that has taken the waker. Its drop may run the user's code:
         // not under the lock.
         let mut waiting = lock(&self.source.waiting);
         let waker = waiting[self.direction as usize].futures.remove(&number);

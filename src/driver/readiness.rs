@@ -7,14 +7,13 @@
 //!   the other bits   how many events there were
 //! ```
 //!
-//! The kernel reports an edge-triggered event only once. A task that finds the socket
-//! empty must therefore not wipe out an event that came just after it looked. So
-//! [`clear`] takes the word as the task read it *before* the operation, and does
-//! nothing if an event has changed the word since.
+//! The kernel reports an edge-triggered event only once. So a task that finds the socket empty must
+//! not wipe out an event that came after it looked. [`clear`] takes the word as the task read it
+//! *before* the operation, and does nothing if an event has changed the word since.
 //!
-//! A *short read* is one that gives less than was asked for: the socket is empty then, and the word
-//! is cleared without a second read that would only say so (`Async::poll_transfer` in `io.rs`).
-//! After a hang-up that no longer holds, which is what its bit is for.
+//! A *short read* gives less than was asked for. The socket is empty then, and the word is cleared
+//! without a second read that would only say so (`Async::poll_transfer` in `io.rs`). After a
+//! hang-up this does not hold, which is what its bit is for.
 //!
 //! [`clear`]: Readiness::clear
 
@@ -37,9 +36,9 @@ impl Seen {
         self.0 & (READY | GONE) != 0
     }
 
-    /// True if something may be left after a short read that no further event will announce: the
-    /// end of the stream after a hang-up, or the bytes behind urgent data. (A read stops at the
-    /// mark of urgent data, and the mark stays when the data themselves have been read.)
+    /// Whether something may be left after a short read that no further event will announce: the
+    /// end of the stream after a hang-up, or the bytes behind urgent data. A read stops at the mark
+    /// of urgent data, which stays when the data themselves have been read.
     pub(crate) fn is_hung_up(self) -> bool {
         self.0 & HANG_UP != 0
     }
@@ -50,7 +49,6 @@ impl Seen {
 }
 
 impl Readiness {
-    /// A new socket is taken for ready: to try costs less than to ask.
     pub(crate) fn new_ready() -> Self {
         Self(AtomicUsize::new(READY))
     }
@@ -61,16 +59,16 @@ impl Readiness {
         Seen(self.0.load(Ordering::Acquire))
     }
 
-    /// An event came, or the end. Release pairs with the Acquire in `load`.
+    /// Records an event, or the end. Release pairs with the Acquire in `load`.
     pub(crate) fn set(&self, flags: usize) {
         let next = |word: usize| Some((word | flags).wrapping_add(ONE_EVENT));
         let _ = self.0.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
-    /// The operation would have blocked: not ready, unless an event came after `seen`.
+    /// Records that the operation would have blocked, unless an event came after `seen`.
     ///
-    /// Relaxed is enough: nothing is published. And if the exchange fails, the word is read
-    /// again before the next attempt.
+    /// Relaxed is enough, as nothing is published. If the exchange fails, the word is read again
+    /// before the next attempt.
     pub(crate) fn clear(&self, seen: Seen) {
         let order = Ordering::Relaxed;
         let _ = self.0.compare_exchange(seen.0, seen.0 & !READY, order, order);

@@ -14,17 +14,20 @@
 //!   T4  alarm_at = the least                 set it to that; if somebody has the seat, notify
 //! ```
 //!
-//! The two fences are totally ordered. Either A2 comes before T2: then T3 reads what A1 wrote, or
-//! something newer, which is no later while the timer is in the wheel. Or T2 comes before A2: then
-//! A3 reads what T1 or T4 stored, or something newer, and sees that the seat is taken, as the
-//! worker took it before T1. If the alarm is too late, A3 notifies. If another A3 has set it to an
-//! earlier time, that one notifies, and this timer counts on it. (T4 may overwrite what A3 has set.
-//! Then later timers notify once more, which costs an empty turn.)
+//! Take any one wait. The two fences are totally ordered. Either A2 comes before T2: then T3 reads
+//! what A1 wrote, or something newer, which is no later while the timer is in the wheel. Or T2 comes
+//! before A2: then A3 reads what T1 or T4 of this wait stored, or something newer, and so sees the
+//! worker in the seat, or something newer. If the alarm is too late and the seat is taken, A3
+//! notifies. If the worker has left the seat, this wait is over, and the next one has a T2 of its
+//! own. If another A3 has set an earlier time, all of this holds for that one, and this timer counts
+//! on it. T4 may overwrite what A3 has set. Then later timers notify once more, which costs an empty
+//! turn.
 //!
 //! All of this is for a timer that is due before `earliest` of its wheel. Any other one is only
-//! inserted: whoever stored that `earliest` goes through A2 and A3. When that time has come,
-//! `expire` stores the next deadline of the wheel. It is so as well if the earlier timer is
-//! disarmed meanwhile: `earliest` stays as it is until then, which costs one empty turn.
+//! inserted. If `arm` stored that `earliest`, its thread takes A2 and A3. If `expire` did, its thread
+//! had the seat, so T3 of the next wait sees it. When that time has come, `expire` stores the next
+//! deadline of the wheel. If the earlier timer is disarmed meanwhile, `earliest` stays as it is until
+//! then, which costs one empty turn.
 
 use crate::driver::wheel::{Key, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
@@ -73,13 +76,13 @@ impl Timers {
         u64::try_from(nanos).unwrap_or(NEVER)
     }
 
-    /// A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag says that the
-    /// alarm comes too late for it: the caller has to notify the worker in the seat, if there is
-    /// one.
+    /// Takes A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag says
+    /// whether the alarm is too late for it. Then the caller has to notify the worker in the seat,
+    /// if there is one.
     pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Armed, bool) {
         let deadline = self.nanos(due);
 
-        // A thread that is no worker takes any wheel: it does so seldom.
+        // A thread that runs no worker arms timers seldom, and takes any wheel.
         let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));
         let Shard { wheel, earliest } = &self.shards[shard];
 
@@ -95,21 +98,21 @@ impl Timers {
         // A2: pairs with T2 in `next_alarm`.
         fence(Ordering::SeqCst);
 
-        // A3: Acquire pairs with the Release of T1 and T4. Whoever sets the alarm of a worker that
-        // waits sees that worker in the seat.
+        // A3: Acquire pairs with the Release of T1 and T4. The thread that sets the alarm of a
+        // waiting worker sees that worker in the seat.
         let until = deadline | SLACK;
         let is_late = self.alarm_at.fetch_min(until, Ordering::Acquire) > until;
         (armed, is_late)
     }
 
-    /// Disarms a timer. Returns its waker, which must be dropped outside of any lock, or None if
+    /// Disarms a timer. Returns its waker, which must be dropped outside of any lock, or `None` if
     /// the timer has expired.
     pub(crate) fn disarm(&self, armed: &Armed) -> Option<Waker> {
         lock(&self.shards[armed.shard].wheel).remove(armed.key)
     }
 
-    /// Makes the timer wake `waker`, which becomes the timer's former waker: drop that outside of
-    /// any lock. False: the timer has expired.
+    /// Exchanges `waker` for the timer's, which must be dropped outside of any lock. Returns false
+    /// if the timer has expired.
     pub(crate) fn replace_waker(&self, armed: &Armed, waker: &mut Waker) -> bool {
         let mut wheel = lock(&self.shards[armed.shard].wheel);
         let Some(current) = wheel.get_mut(armed.key) else { return false };
@@ -117,8 +120,8 @@ impl Timers {
         true
     }
 
-    /// T1 to T4: until when the worker in the seat may sleep; None is for ever. From now on `arm`
-    /// says when that is too late.
+    /// Takes T1 to T4: returns until when the worker in the seat may sleep, or `None` for ever.
+    /// From now on `arm` says if that is too late.
     pub(crate) fn next_alarm(&self) -> Option<Instant> {
         // T1: Release pairs with A3 in `arm`, as in T4.
         self.alarm_at.store(NEVER, Ordering::Release);
@@ -134,15 +137,15 @@ impl Timers {
         self.epoch.checked_add(Duration::from_nanos(until))
     }
 
-    /// When the first timer of all wheels expires, or earlier: a timer that was disarmed may
-    /// count until its time. None: no timer is armed.
+    /// Returns when the first timer of all wheels expires, or `None` if no timer is armed. A timer
+    /// that was disarmed may count until its time.
     pub(crate) fn earliest(&self) -> Option<u64> {
         let read = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
         self.shards.iter().map(read).min().filter(|&earliest| earliest < NEVER)
     }
 
-    /// Takes the wakers of all timers whose deadline is not after `now`: at the end of the runtime,
-    /// of all (`NEVER`).
+    /// Takes the wakers of all timers whose deadline is not after `now`. With `NEVER` these are all
+    /// timers.
     pub(crate) fn expire(&self, now: u64, wakers: &mut Vec<Waker>) {
         for Shard { wheel, earliest } in &self.shards {
             // Most wheels have nothing due, and need no lock. What is missed here, T3 finds.
@@ -150,7 +153,7 @@ impl Timers {
                 let mut wheel = lock(wheel);
                 wheel.expire(now, wakers);
 
-                // Under the lock, as in `arm`: or a timer that is armed meanwhile would be
+                // Under the lock, as in `arm`. Otherwise a timer that is armed meanwhile would be
                 // forgotten.
                 earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
             }

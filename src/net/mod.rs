@@ -15,11 +15,11 @@ pub use std::net::SocketAddr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 use std::time::Duration;
 
-/// How many connections wait in the kernel to be accepted. (std says 128.)
+/// How many connections wait in the kernel to be accepted. In std it is 128.
 const BACKLOG: i32 = 1024;
 
-/// For how long `accept` pauses when the process or the system has no descriptors or memory left:
-/// short for a client, long for a loop that would otherwise use up a core.
+/// How long `accept` pauses after an error of the system: short for a client, long for a loop that
+/// would otherwise use up a core.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How `accept` says that a connection was broken before it was accepted: on Unix, on Windows, and
@@ -104,10 +104,10 @@ impl TcpListener {
     ///
     /// * When there are no descriptors or no memory left. The connection waits in the kernel, and
     ///   the error is returned after a pause of 50 ms. So a loop that reports it and goes on does
-    ///   the right thing. (When the kernel watches as many descriptors as the user may have, on
-    ///   Linux `fs.epoll.max_user_watches`, the connection is closed.)
+    ///   the right thing. When the kernel watches as many descriptors as the user may have (on
+    ///   Linux `fs.epoll.max_user_watches`), the connection is closed.
     /// * When the system refuses for another reason, for example because the socket is not a
-    ///   listener: likewise after a pause.
+    ///   listener. This error is returned after a pause, too.
     /// * When the runtime has ended, at once. This error is not the system's, and has no number.
     ///
     /// # Panics
@@ -209,9 +209,9 @@ impl TcpStream {
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         let mut last = io::Error::new(ErrorKind::InvalidInput, "no address was given");
 
-        // One after the other, in the order in which the system has given them.
+        // In the order in which the system has given them.
         for address in lookup_host(address).await? {
-            // The error of the last one is told if none answers.
+            // If none answers, the error of the last one is returned.
             match Self::connect_to(address).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => last = error,

@@ -1,10 +1,9 @@
 //! epoll, edge-triggered, with one system call for each wait.
 //!
 //! A source is registered once, for both directions, with `EPOLLRDHUP`. That flag reports that the
-//! peer has closed its side. Without it, nobody could tell after a read of less than was asked for
-//! whether the end of the stream follows. polling cannot ask for it, and its own wait makes five
-//! system calls. So rustix's calls are made on polling's epoll instance. (polling keeps that open,
-//! and takes descriptors out of it, which the portable kernel needs of it as well.)
+//! peer has closed its side. Without it, a short read would not tell whether the end of the stream
+//! follows. polling cannot ask for it, and its own wait makes five system calls. So rustix's calls
+//! are made on polling's epoll instance, which polling keeps open.
 //!
 //! * A wait is one `epoll_pwait`.
 //! * A notification is one write to an eventfd that is never read.
@@ -34,7 +33,7 @@ pub(crate) struct Kernel {
     poller: polling::Poller,
     /// An eventfd. As it is registered edge-triggered, every write to it is an event.
     notifier: File,
-    /// A timerfd, registered likewise.
+    /// A timerfd, registered in the same way.
     timer: OwnedFd,
     /// What the timerfd was last set for. Only the thread that waits locks this.
     alarm: Mutex<Option<Instant>>,
@@ -49,7 +48,7 @@ impl Kernel {
         let notifier = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&poller, &notifier, no_source, edge)?;
 
-        // It counts by the clock that `Instant` shows, which nobody can set back.
+        // It counts by the clock of `Instant`, which cannot be set back.
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         epoll::add(&poller, &timer, no_source, edge)?;
@@ -64,7 +63,7 @@ impl Kernel {
         Ok(epoll::add(&self.poller, source.source(), EventData::new_u64(key as u64), flags)?)
     }
 
-    /// Nothing is to be done: an edge is reported without being asked for.
+    /// Does nothing: an edge is reported without being asked for.
     pub(crate) fn ask_again(&self, _: &impl AsSource, _: polling::Event) -> io::Result<()> {
         Ok(())
     }
@@ -112,8 +111,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Ends the current wait, or else the next one. (The eventfd would be full after 2^64 - 2
-    /// notifications, which nobody lives to see.)
+    /// Ends the current wait, or else the next one. The eventfd is full after 2^64 - 2 writes,
+    /// which would take centuries.
     pub(crate) fn notify(&self) -> io::Result<()> {
         // Unlike `write`, this tries again when a signal interrupts it.
         (&self.notifier).write_all(&1_u64.to_ne_bytes())

@@ -22,7 +22,7 @@ mod system;
 pub(crate) use crate::model_kernel as system;
 pub(crate) use system::Kernel;
 
-/// Until when to wait. None: for ever.
+/// Until when to wait, or `None` for ever.
 pub(crate) type Until = Option<Instant>;
 
 /// What has happened to a source.
@@ -32,8 +32,8 @@ pub(crate) struct Event {
     pub(crate) key: usize,
     /// Whether it is worth trying to read, and to write, now.
     pub(crate) ready: [bool; 2],
-    /// There was a hang-up, an error or urgent data, in the directions that are ready. From then on
-    /// a read of less than was asked for no longer means that nothing is left (`readiness.rs`).
+    /// Whether there was a hang-up, an error or urgent data, in the directions that are ready
+    /// (`readiness.rs`).
     pub(crate) hang_up: bool,
 }
 

@@ -61,9 +61,8 @@ impl Kernel {
             timeout = Some(Duration::ZERO);
         }
 
-        // An event ends the interest in both directions. So the tasks that wait for the other
-        // direction are woken as well: they try, and ask again. A hang-up is reported again
-        // then, too, so nothing depends on knowing about it.
+        // An event ends the interest in both directions. So the tasks of both directions are woken,
+        // try, and ask again. A hang-up is reported again then, so it need not be known here.
         let both = |key| Event { key, ready: [true; 2], hang_up: false };
         take(&mut reported.iter().map(|event| both(event.key)));
         Ok(())
