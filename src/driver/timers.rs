@@ -15,19 +15,19 @@
 //! ```
 //!
 //! Take any one wait. The two fences are totally ordered. Either A2 comes before T2: then T3 reads
-//! what A1 wrote, or something newer, which is no later while the timer is in the wheel. Or T2 comes
-//! before A2: then A3 reads what T1 or T4 of this wait stored, or something newer, and so sees the
-//! worker in the seat, or something newer. If the alarm is too late and the seat is taken, A3
-//! notifies. If the worker has left the seat, this wait is over, and the next one has a T2 of its
-//! own. If another A3 has set an earlier time, all of this holds for that one, and this timer counts
-//! on it. T4 may overwrite what A3 has set. Then later timers notify once more, which costs an empty
-//! turn.
+//! what A1 wrote, or something newer, which is no later while the timer is in the wheel. Or T2
+//! comes before A2: then A3 reads what T1 or T4 of this wait stored, or something newer, and so
+//! sees the worker in the seat, or something newer. If the alarm is too late and the seat is taken,
+//! A3 notifies. If the worker has left the seat, this wait is over, and the next one has a T2 of
+//! its own. If another A3 has set an earlier time, all of this holds for that one, and this timer
+//! counts on it. T4 may overwrite what A3 has set. Then later timers notify once more, which costs
+//! an empty turn.
 //!
 //! All of this is for a timer that is due before `earliest` of its wheel. Any other one is only
-//! inserted. If `arm` stored that `earliest`, its thread takes A2 and A3. If `expire` did, its thread
-//! had the seat, so T3 of the next wait sees it. When that time has come, `expire` stores the next
-//! deadline of the wheel. If the earlier timer is disarmed meanwhile, `earliest` stays as it is until
-//! then, which costs one empty turn.
+//! inserted. If `arm` stored that `earliest`, its thread takes A2 and A3. If `expire` did, its
+//! thread had the seat, so T3 of the next wait sees it. When that time has come, `expire` stores
+//! the next deadline of the wheel. If the earlier timer is disarmed meanwhile, `earliest` stays as
+//! it is until then, which costs one empty turn.
 
 use crate::driver::wheel::{Key, Wheel};
 use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
