@@ -6,7 +6,7 @@
 //! other.
 
 use crate::hooks::tell;
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Duration, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicBool, AtomicU64, Duration, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
 use std::panic::Location;
@@ -98,31 +98,12 @@ pub enum TaskState {
     },
 }
 
-/// Whether workers poll a task, or a thread of the blocking pool runs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Workers poll it.
-    Async,
-    /// A thread of the blocking pool runs it.
-    Blocking,
-}
-
-/// Where a task comes from.
-#[derive(Clone, Debug)]
-pub(crate) struct Origin {
-    /// The name that it was given, if any.
-    pub(crate) name: Option<Arc<str>>,
-    /// The line that spawned it.
-    pub(crate) location: &'static Location<'static>,
-    /// Who runs it.
-    pub(crate) kind: Kind,
-}
-
-impl Origin {
-    /// The origin of a task that the caller spawns.
+impl TaskInfo {
+    /// Describes a task that the caller is about to spawn. Its state is `Blocking` if it is a job,
+    /// and otherwise `Idle`.
     #[track_caller]
-    pub(crate) fn new(kind: Kind) -> Self {
-        Self { name: None, location: Location::caller(), kind }
+    pub(crate) fn new(state: TaskState) -> Self {
+        Self { id: Id::next(), name: None, location: Location::caller(), state, polls: 0 }
     }
 }
 
@@ -139,33 +120,25 @@ impl fmt::Display for TaskInfo {
 pub(crate) struct Record {
     pub(crate) runtime: RuntimeId,
     pub(crate) id: Id,
-    origin: Origin,
+    /// The task as it was spawned.
+    info: TaskInfo,
     /// How often the task was polled. Only the thread that polls it changes this.
     polls: AtomicU64,
     /// The task waits in a queue.
     is_queued: AtomicBool,
     is_aborted: AtomicBool,
-    /// The task's own waker. None: the task has ended, or was never entered.
+    /// The task's own waker. `None` before the task is made, and after it has ended.
     waker: Mutex<Option<Waker>>,
-    /// The shard that the task is in, and its place there, which changes under the shard's lock.
+    /// The shard that the task is in, and its place there.
     shard: usize,
-    place: AtomicUsize,
+    place: usize,
 }
 
 impl Record {
-    /// `shard` is any number: the worker's, if a worker spawns the task.
-    pub(crate) fn new(runtime: RuntimeId, origin: Origin, shard: usize) -> Arc<Self> {
-        Arc::new(Self {
-            runtime,
-            id: Id::next(),
-            origin,
-            polls: AtomicU64::new(0),
-            is_queued: AtomicBool::new(false),
-            is_aborted: AtomicBool::new(false),
-            waker: Mutex::new(None),
-            shard,
-            place: AtomicUsize::new(0),
-        })
+    /// The task was made, and may be woken from now on. The waker keeps the task alive, and the task
+    /// its record: `TaskList::remove` or `close` ends that.
+    pub(crate) fn set_waker(&self, waker: Waker) {
+        *lock(&self.waker) = Some(waker);
     }
 
     /// The task enters a queue.
@@ -209,28 +182,20 @@ impl Record {
     }
 
     fn is_job(&self) -> bool {
-        self.origin.kind == Kind::Blocking
+        self.info.state == TaskState::Blocking
     }
 
     fn describe(&self) -> TaskInfo {
+        // The name is shared, and not copied.
+        let mut info = self.info.clone();
+        info.polls = self.polls.load(Ordering::Relaxed);
+
         // Whether a task is being polled is known by its worker: `Shared::describe_tasks` adds
         // that.
-        let state = if self.is_job() {
-            TaskState::Blocking
-        } else if self.is_queued.load(Ordering::Relaxed) {
-            TaskState::Queued
-        } else {
-            TaskState::Idle
-        };
-
-        // The name is shared, and not copied.
-        TaskInfo {
-            id: self.id,
-            name: self.origin.name.clone(),
-            location: self.origin.location,
-            state,
-            polls: self.polls.load(Ordering::Relaxed),
+        if self.is_queued.load(Ordering::Relaxed) && !self.is_job() {
+            info.state = TaskState::Queued;
         }
+        info
     }
 }
 
@@ -249,7 +214,7 @@ pub(crate) struct TaskList {
 #[repr(align(128))]
 struct Shard(Mutex<Slab<Arc<Record>>>);
 
-/// A shard with room for more records gives memory back when three quarters of it are unused.
+/// A shard with room for more records gives its memory back when it is empty.
 const ROOM_MIN: usize = 1024;
 
 impl TaskList {
@@ -257,36 +222,31 @@ impl TaskList {
         Self { shards: (0..shards).map(|_| Shard::default()).collect() }
     }
 
-    fn shard_of(&self, record: &Record) -> &Mutex<Slab<Arc<Record>>> {
-        &self.shards[record.shard % self.shards.len()].0
-    }
-
-    /// Enters a task. False: the runtime ends, and the task has to be dropped. (That is asked under
-    /// the shard's lock. So what is entered is found by `close`, which comes later.)
-    pub(crate) fn enter(
-        &self,
-        record: &Arc<Record>,
-        waker: Waker,
-        is_ending: impl Fn() -> bool,
-    ) -> bool {
+    /// Enters a task that is about to be made. `shard` is any number: the worker's, if a worker
+    /// spawns the task.
+    pub(crate) fn enter(&self, runtime: RuntimeId, info: TaskInfo, shard: usize) -> Arc<Record> {
         // Told outside of the lock: it may be a library that listens, and spawns.
-        let Origin { name, location, kind } = &record.origin;
-        tell!(spawned(record.id.0, record.runtime.0, name, location, *kind as u8));
+        let is_job = info.state == TaskState::Blocking;
+        tell!(spawned(info.id.0, runtime.0, &info.name, info.location, u8::from(is_job)));
 
-        let mut shard = lock(self.shard_of(record));
-        if is_ending() {
-            drop(shard);
-            tell!(ended(record.id.0));
-            return false;
-        }
+        let shard = shard % self.shards.len();
+        let mut records = lock(&self.shards[shard].0);
+        let entry = records.vacant_entry();
 
-        // The waker keeps the task alive, and the task its record. `remove` and `close` end that.
-        *lock(&record.waker) = Some(waker);
-
-        // Where it is, so that it can be removed without a search.
-        let place = shard.insert(record.clone());
-        record.place.store(place, Ordering::Relaxed);
-        true
+        // The record has its place, so that it can be removed without a search.
+        let record = Arc::new(Record {
+            runtime,
+            id: info.id,
+            info,
+            polls: AtomicU64::new(0),
+            is_queued: AtomicBool::new(false),
+            is_aborted: AtomicBool::new(false),
+            waker: Mutex::new(None),
+            shard,
+            place: entry.key(),
+        });
+        entry.insert(record.clone());
+        record
     }
 
     /// Forgets a task that has ended. The task's waker is returned, to be dropped outside of any
@@ -296,15 +256,12 @@ impl TaskList {
         tell!(ended(record.id.0));
 
         // The record is held by the caller as well. So nothing is dropped under this lock.
-        let mut shard = lock(self.shard_of(record));
-        shard.try_remove(record.place.load(Ordering::Relaxed));
+        let mut shard = lock(&self.shards[record.shard].0);
+        shard.try_remove(record.place);
 
-        // A burst of tasks has gone: move those that are left together.
-        if shard.capacity() > ROOM_MIN && shard.len() < shard.capacity() / 4 {
-            shard.compact(|record, _, place| {
-                record.place.store(place, Ordering::Relaxed);
-                true
-            });
+        // A burst of tasks has gone.
+        if shard.is_empty() && shard.capacity() > ROOM_MIN {
+            *shard = Slab::new();
         }
         Some(waker)
     }

@@ -1,14 +1,14 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
-use crate::registry::{Kind, Origin, RuntimeId};
+use crate::registry::{RuntimeId, TaskInfo, TaskState};
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::{end, threads};
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread};
 use crate::task::spawn::spawn_on;
-use crate::task::{JoinHandle, TaskInfo, spawn_blocking};
+use crate::task::{JoinHandle, spawn_blocking};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -217,7 +217,7 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
-        spawn_on(&self.shared, Origin::new(Kind::Async), future)
+        spawn_on(&self.shared, TaskInfo::new(TaskState::Idle), future)
     }
 
     /// Runs a function that blocks on a thread of its own, also from outside the runtime. See

@@ -21,7 +21,7 @@
 use crate::builder::UnhandledPanic;
 use crate::hooks::sim;
 use crate::panic::{Payload, Unread, contain, ignore_panic};
-use crate::registry::{Kind, Origin, Record};
+use crate::registry::{Record, TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
 use crate::scheduler::shared::Shared;
@@ -56,7 +56,7 @@ use std::task::{Context, Poll};
 #[track_caller]
 pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     let runtime = &context::current("arc::spawn was called").runtime;
-    spawn_on(runtime, Origin::new(Kind::Async), future)
+    spawn_on(runtime, TaskInfo::new(TaskState::Idle), future)
 }
 
 /// Spawns a future as [`spawn`] does, with a name.
@@ -83,8 +83,8 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
     let runtime = &context::current("arc::task::spawn_named was called").runtime;
-    let origin = Origin { name: Some(name.into()), ..Origin::new(Kind::Async) };
-    spawn_on(runtime, origin, future)
+    let info = TaskInfo { name: Some(name.into()), ..TaskInfo::new(TaskState::Idle) };
+    spawn_on(runtime, info, future)
 }
 
 /// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of the
@@ -148,8 +148,8 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
     let runtime = context::current("spawn_blocking or lookup_host was called").runtime.clone();
-    let origin = Origin::new(Kind::Blocking);
-    let (job, handle) = make_task(&runtime, origin, async { function() });
+    let info = TaskInfo::new(TaskState::Blocking);
+    let (job, handle) = make_task(&runtime, info, async { function() });
 
     // There is none if the runtime ends.
     if let Some(job) = job {
@@ -173,10 +173,10 @@ fn push_job(runtime: &Arc<Shared>, job: Runnable) -> io::Result<()> {
 /// handle says that it was cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Shared,
-    origin: Origin,
+    info: TaskInfo,
     future: F,
 ) -> JoinHandle<F::Output> {
-    let (runnable, handle) = make_task(runtime, origin, future);
+    let (runnable, handle) = make_task(runtime, info, future);
     if let Some(runnable) = runnable {
         drop(context::schedule(runnable));
     }
@@ -191,14 +191,14 @@ pub(crate) const FUTURE_SIZE_MAX: usize = 2048;
 /// handle, which says that the task was cancelled.
 pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Shared,
-    origin: Origin,
+    info: TaskInfo,
     future: F,
 ) -> (Option<Runnable>, JoinHandle<F::Output>) {
     // `const`: what is not boxed is not compiled for a second time.
     if const { size_of::<F>() > FUTURE_SIZE_MAX } {
         // It is the same future, behind a pointer.
         let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
-        return make_task(runtime, origin, boxed);
+        return make_task(runtime, info, boxed);
     }
 
     // Workers enter what they spawn in shards of their own.
@@ -208,16 +208,19 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     };
 
     // The record is shared by the task, its future, its handle and the list.
-    let record = Record::new(runtime.id, origin, shard);
+    let record = runtime.tasks.enter(runtime.id, info, shard);
     let contained = Contained { future: Some(future), record: record.clone() };
     let builder = async_task::Builder::new().metadata(record.clone());
     let (runnable, task) = builder.spawn(|_| contained, schedule);
-    let is_ending = || runtime.is_ending();
-
-    // Before it can be woken: the list is what the end finds it by.
-    let is_entered = runtime.tasks.enter(&record, runnable.waker(), is_ending);
+    record.set_waker(runnable.waker());
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
-    if is_entered { (Some(runnable), handle) } else { (None, handle) }
+
+    // Asked after the waker was set: if the end has not begun yet, `TaskList::close` finds the task.
+    if runtime.is_ending() {
+        drop(runtime.tasks.remove(&handle.record));
+        return (None, handle);
+    }
+    (Some(runnable), handle)
 }
 
 pin_project_lite::pin_project! {

@@ -1,7 +1,7 @@
 //! The end of a runtime: against workers that fall asleep, against a thread that wakes a task, and
 //! against the threads that it waits for. And the pool of jobs, which it closes.
 
-use crate::registry::{Kind, Origin};
+use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::end;
 use crate::scheduler::pool::Pool;
 use crate::scheduler::shared::Shared;
@@ -12,7 +12,7 @@ use crate::world::{
     Dropped, Gate, OnDrop, Socket, is_closed, list, listed, make_polls_short, shared, spawn, task,
 };
 use crate::{model_within, race_within};
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
@@ -27,10 +27,10 @@ fn runtime(workers: usize) -> (Arc<Shared>, Dropped) {
 /// A task that was polled once may wait in a queue.
 fn spawn_task_that_yields(shared: &Shared, dropped: Dropped) {
     let guard = OnDrop(dropped);
-    let task = spawn_on(shared, Origin::new(Kind::Async), async move {
+    let task = spawn_on(shared, TaskInfo::new(TaskState::Idle), async move {
         guard.0.touch();
         yield_now().await;
-        std::future::pending::<()>().await;
+        pending::<()>().await;
         drop(guard);
     });
     drop(task);
@@ -43,7 +43,7 @@ fn spawn_task_that_waits(
 ) -> Dropped {
     let dropped = Dropped::default();
     let guard = OnDrop(dropped.clone());
-    let (runnable, handle) = make_task(shared, Origin::new(Kind::Async), async move {
+    let (runnable, handle) = make_task(shared, TaskInfo::new(TaskState::Idle), async move {
         let _guard = guard;
         poll_fn(|context| {
             leave(context.waker().clone());
@@ -174,6 +174,27 @@ fn task_that_is_woken_at_the_end_is_dropped() {
             },
         );
     }
+}
+
+/// `make_task` against `end::close`: a task that is spawned meanwhile is found by the end, or it is
+/// refused. So it has ended, and its record does not keep it alive.
+#[test]
+fn task_that_is_spawned_at_the_end_has_ended() {
+    race_within(
+        3,
+        || listed(1),
+        |shared| spawn_on(shared, TaskInfo::new(TaskState::Idle), pending::<()>()).abort_handle(),
+        |shared| {
+            // It leaves its loop without having polled anything.
+            let worker = worker(shared, 0);
+            end::begin(shared, Duration::ZERO);
+            drop(worker);
+        },
+        |shared, handle, ()| {
+            assert!(handle.is_finished());
+            assert!(is_closed(shared));
+        },
+    );
 }
 
 /// `end::join` against threads that sign off, and one that may sign on just then. It returns after

@@ -1,20 +1,15 @@
-//! The list of tasks: an abort against the end of the task, the end of a runtime, and a shard that
-//! gives memory back.
+//! The list of tasks: an abort against the end of the task, and the end of a runtime.
 
-use crate::inside::registry as small;
 use crate::race;
-use crate::registry::{Kind, Origin, Record, RuntimeId, TaskList};
+use crate::registry::{Record, RuntimeId, TaskInfo, TaskList, TaskState};
 use crate::sync::Arc;
-use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
-fn record() -> Arc<Record> {
-    Record::new(RuntimeId::next(), Origin::new(Kind::Async), 0)
-}
-
 fn entered(waker: &Waker) -> (TaskList, Arc<Record>) {
-    let (list, record) = (TaskList::new(1), record());
-    assert!(list.enter(&record, waker.clone(), || false));
+    let list = TaskList::new(1);
+    let record = list.enter(RuntimeId::next(), TaskInfo::new(TaskState::Idle), 0);
+    record.set_waker(waker.clone());
     (list, record)
 }
 
@@ -70,24 +65,6 @@ fn task_that_has_ended_is_not_woken_by_an_abort() {
     );
 }
 
-/// `TaskList::close` against `enter`: a task that is entered is found by the end, and one that
-/// comes too late is not entered.
-#[test]
-fn end_finds_every_task_that_was_entered() {
-    race(
-        || (TaskList::new(1), record(), AtomicBool::new(false)),
-        |(list, record, is_ending)| {
-            let is_ending = || is_ending.load(Ordering::Relaxed);
-            list.enter(record, Waker::noop().clone(), is_ending)
-        },
-        |(list, _, is_ending)| {
-            is_ending.store(true, Ordering::Relaxed);
-            list.close().len()
-        },
-        |_, is_entered, closed| assert_eq!(closed, usize::from(is_entered)),
-    );
-}
-
 /// `TaskList::close` against `remove`: the task's waker is returned once.
 #[test]
 fn waker_is_returned_once_at_the_end() {
@@ -99,30 +76,5 @@ fn waker_is_returned_once_at_the_end() {
             assert_eq!(closed + usize::from(is_removed), 1);
             assert!(record.has_ended());
         },
-    );
-}
-
-/// A shard gives memory back while two tasks end: the first of them moves the other one, which is
-/// taken out at its new place. (In the copy that is used here five tasks are a burst.)
-#[test]
-fn task_that_is_moved_is_taken_out_at_its_new_place() {
-    race(
-        || {
-            let list = small::TaskList::new(1);
-            let records = [0; 5].map(|_| {
-                let runtime = small::RuntimeId::next();
-                let origin = small::Origin::new(small::Kind::Async);
-                let record = small::Record::new(runtime, origin, 0);
-                assert!(list.enter(&record, Waker::noop().clone(), || false));
-                record
-            });
-            for record in &records[..3] {
-                drop(list.remove(record));
-            }
-            (list, records)
-        },
-        |(list, records)| drop(list.remove(&records[3])),
-        |(list, records)| drop(list.remove(&records[4])),
-        |(list, _), (), ()| assert_eq!(list.describe().len(), 0),
     );
 }

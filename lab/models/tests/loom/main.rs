@@ -4,8 +4,7 @@
 //!
 //! All of src is compiled into this program as it stands there, except `sync.rs`, the kernel, and
 //! the crate concurrent_queue, which are others here, over loom's atomics and threads. The models
-//! call arc's own functions, also those that are private to a file (`inside`). So no step is here
-//! that could be another one in src.
+//! call arc's own functions. So no step is here that could be another one in src.
 //!
 //! `lab/models/mutations.toml` has the mutations that each model catches.
 //! `cargo xtask trust mutations` makes each of them and sees the model fail.
@@ -88,14 +87,6 @@ mod hooks {
     pub(crate) use tell;
 
     pub(crate) use crate::real_hooks::sim;
-}
-
-/// A file of arc a second time, with another number in it (build.rs).
-mod inside {
-    /// src/registry.rs
-    pub(crate) mod registry {
-        include!(concat!(env!("OUT_DIR"), "/registry.rs"));
-    }
 }
 
 use loom::sync::Arc;

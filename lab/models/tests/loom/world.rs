@@ -2,7 +2,7 @@
 
 use crate::driver::reactor::{Direction, Source};
 use crate::io::Async;
-use crate::registry::{Kind, Origin, Record};
+use crate::registry::{TaskInfo, TaskState};
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::queue::Runnable;
@@ -56,9 +56,9 @@ pub(crate) fn make_polls_short(shared: &Shared) {
     shared.mean_poll.learn(u32::MAX, Duration::ZERO);
 }
 
-/// A task that calls `act` when it is polled. It is in no list.
+/// A task that calls `act` when it is polled. No handle and no end finds it.
 pub(crate) fn task(shared: &Shared, act: impl FnOnce() + Send + 'static) -> Runnable {
-    let record = Record::new(shared.id, Origin::new(Kind::Async), 0);
+    let record = shared.tasks.enter(shared.id, TaskInfo::new(TaskState::Idle), 0);
     let future = async move { act() };
     let (runnable, task) = async_task::Builder::new()
         .metadata(record)
@@ -212,7 +212,7 @@ impl Drop for OnDrop {
 /// Spawns a task on the runtime that never ends by itself, from outside.
 pub(crate) fn spawn(shared: &Arc<Shared>, dropped: Dropped) {
     let guard = OnDrop(dropped);
-    let task = spawn_on(shared, Origin::new(Kind::Async), async move {
+    let task = spawn_on(shared, TaskInfo::new(TaskState::Idle), async move {
         guard.0.touch();
         std::future::pending::<()>().await;
         drop(guard);
