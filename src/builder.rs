@@ -5,7 +5,7 @@ use crate::registry::TaskInfo;
 use crate::sync::{Arc, Duration};
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::{env, fmt, thread};
 
 /// Each worker has a bit in a 64-bit word, which says who sleeps (`scheduler/sleep.rs`).
@@ -254,7 +254,7 @@ impl Builder {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn on_long_poll(&mut self, hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> &mut Self {
-        self.on_long_poll = Reporter { hook: Some(Arc::new(hook)), is_busy: Arc::default() };
+        self.on_long_poll = Reporter { hook: Some(Arc::new(hook)), last: Arc::default() };
         self
     }
 
@@ -310,36 +310,28 @@ fn within<T: PartialOrd + fmt::Debug>(what: &str, value: T, range: RangeInclusiv
 /// Reports polls that last for too long.
 #[derive(Clone, Default)]
 pub(crate) struct Reporter {
-    /// None: nothing is reported.
+    /// If there is none, nothing is reported.
     hook: Option<ReportHook>,
-    /// A call of the hook has not returned yet.
-    is_busy: Arc<AtomicBool>,
+    /// The thread that made the last report.
+    last: Arc<Mutex<Option<thread::JoinHandle<()>>>>,
 }
 
 impl Reporter {
     /// Calls the hook on a thread of its own. Where it blocks, even for ever (standard error may be
     /// a pipe that nobody reads), it holds up nothing else.
     ///
-    /// False: the hook was not called, because an earlier call has not returned or because the
-    /// system starts no thread. Try again later.
+    /// Returns false if the hook was not called, because an earlier call has not returned or because
+    /// the system starts no thread. Try again later.
     pub(crate) fn report(&self, task: TaskInfo) -> bool {
         let Some(hook) = self.hook.clone() else { return true };
-
-        // Acquire and Release: what one call has done is seen by the next.
-        if self.is_busy.swap(true, Ordering::Acquire) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return false;
         }
-        let is_busy = self.is_busy.clone();
-        let call = move || {
-            ignore_panic(|| hook(&task));
-            is_busy.store(false, Ordering::Release);
-        };
 
         // A thread for each report: there are few, and none that waits for the next.
-        let started = thread::Builder::new().name("arc-report".to_owned()).spawn(call);
-        if started.is_err() {
-            self.is_busy.store(false, Ordering::Release);
-        }
-        started.is_ok()
+        let call = move || ignore_panic(|| hook(&task));
+        *last = thread::Builder::new().name("arc-report".to_owned()).spawn(call).ok();
+        last.is_some()
     }
 }
