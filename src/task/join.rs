@@ -4,11 +4,10 @@ use crate::hooks::tell;
 use crate::panic::{Payload, Unread};
 use crate::registry::{Id, Record};
 use crate::scheduler::budget;
-use crate::sync::Arc;
+use crate::sync::{Arc, Mutex, PoisonError, lock};
 use async_task::FallibleTask;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::{fmt, io};
 
@@ -217,15 +216,13 @@ impl JoinError {
     /// What the panic said, if that is a text. It is copied, because a formatter is code of the
     /// user's: it must not run under a lock.
     fn text(&self) -> Option<String> {
-        // A task that was cancelled says nothing.
-        let payload = self.payload.as_ref()?;
-        let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
+        let payload = lock(self.payload.as_ref()?);
 
         // `panic!` with arguments gives a `String`, and without any a `&str`.
-        if let Some(text) = payload.downcast_ref::<String>() {
-            return Some(text.clone());
+        match payload.downcast_ref::<&str>() {
+            Some(text) => Some((*text).to_owned()),
+            None => payload.downcast_ref::<String>().cloned(),
         }
-        payload.downcast_ref::<&str>().map(|text| (*text).to_owned())
     }
 }
 
