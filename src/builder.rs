@@ -21,14 +21,14 @@ pub enum RuntimeFlavor {
     MultiThread,
 }
 
-/// What happens to a runtime when one of its tasks panics. (The process's panic hook runs in each
-/// case.)
+/// What happens to a runtime when one of its tasks panics. The process's panic hook runs in each
+/// case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnhandledPanic {
     /// Only the task ends. Its handle gives the panic.
     Ignore,
-    /// The runtime ends. Every `block_on` on it panics, even if its future is ready just then. So
-    /// it does if the runtime is shut down meanwhile.
+    /// The runtime ends. Every `block_on` on it panics, even if its future has become ready. A
+    /// shutdown of the runtime has the same effect on them.
     ShutdownRuntime,
 }
 
@@ -54,7 +54,7 @@ type ReportHook = Arc<dyn Fn(&TaskInfo) + Send + Sync>;
 pub struct Builder {
     pub(crate) flavor: RuntimeFlavor,
     pub(crate) workers: usize,
-    /// Names a thread, of which it is told the end of the name.
+    /// Returns the name of a thread. The argument is the end of the default one.
     pub(crate) thread_name: Arc<dyn Fn(&str) -> String + Send + Sync>,
     pub(crate) thread_stack_size: usize,
     pub(crate) max_blocking_threads: usize,
@@ -89,8 +89,8 @@ impl Builder {
             unhandled_panic: UnhandledPanic::Ignore,
         };
 
-        // What the environment says comes before what the build says. Any other value is as none:
-        // a program should not fail by it.
+        // The environment comes before the kind of build. Any other value is ignored, so that no
+        // program fails because of it.
         let reports = match env::var("ARC_LONG_POLLS").as_deref() {
             Ok("report") => true,
             Ok("off") => false,
@@ -317,11 +317,11 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Calls the hook on a thread of its own. Where it blocks, even for ever (standard error may be
-    /// a pipe that nobody reads), it holds up nothing else.
+    /// Calls the hook on a thread of its own. If it blocks, even for ever, it holds up nothing
+    /// else: standard error may be a pipe that nobody reads.
     ///
-    /// Returns false if the hook was not called, because an earlier call has not returned or because
-    /// the system starts no thread. Try again later.
+    /// Returns false if the hook was not called, because an earlier call has not returned or
+    /// because the system starts no thread. Try again later.
     pub(crate) fn report(&self, task: TaskInfo) -> bool {
         let Some(hook) = self.hook.clone() else { return true };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,8 +5,8 @@
 //! feature `sim` (docs/SIMULATION.md). Without these features nothing of either is compiled: pass
 //! over the calls when you read.
 
-/// Tells the timeline of an event. Without the feature `trace` this is empty: the closure is never
-/// called, and only has the compiler see that the arguments are used.
+/// Tells the timeline of an event. Without the feature `trace` it does nothing: the closure is
+/// never called, and only shows the compiler that the arguments are used.
 #[cfg(not(feature = "trace"))]
 macro_rules! tell {
     ($event:ident($($fact:expr),*)) => {

@@ -2,8 +2,7 @@
 //!
 //! Futures, their outputs, wakers and hooks are written by users, and each of them may panic when
 //! it is called or dropped. Where such a panic would unwind through arc's own threads or through
-//! another task, the call goes through here. (Inside a poll it need not: the panic ends that task
-//! alone.)
+//! another task, the call goes through here.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,11 +16,10 @@ pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(call))
 }
 
-/// Calls code of the user's whose panic concerns nobody: the panic hook has printed it.
+/// Calls code of the user's and drops its panic, which the panic hook has printed.
 pub(crate) fn ignore_panic(call: impl FnOnce()) {
-    // Its value is the user's as well.
     if let Err(payload) = contain(call) {
-        // The drop of a payload may panic in turn. What that panic carries is leaked.
+        // The drop of a payload may panic, too. What that panic carries is leaked.
         if let Err(another) = contain(|| drop(payload)) {
             std::mem::forget(another);
         }
@@ -33,7 +31,7 @@ pub(crate) fn wake(waker: Waker) {
     ignore_panic(|| waker.wake());
 }
 
-/// Holds a value of the user's that may never be read. If its drop panics, nobody else unwinds.
+/// Holds a value of the user's that may never be read. A panic of its drop is ignored.
 pub(crate) struct Unread<T>(pub(crate) Option<T>);
 
 impl<T> Drop for Unread<T> {
@@ -42,8 +40,8 @@ impl<T> Drop for Unread<T> {
     }
 }
 
-/// Ends the process. For errors of the kernel after which a thread would sleep for ever: a hang is
-/// worse than an end, because nobody is told of it.
+/// Ends the process, after an error of the kernel that would leave a thread asleep for ever. A hang
+/// would be worse, because nobody is told of it.
 pub(crate) fn give_up(what: &str, error: &std::io::Error) -> ! {
     eprintln!("arc: {what} failed: {error}. The process ends, because its tasks would hang");
     std::process::abort();

@@ -18,7 +18,8 @@ use std::task::Waker;
 pub struct Id(pub u64);
 
 impl Id {
-    /// An id that no task has had. The first one is 1. (For crates that have tasks of their own.)
+    /// Returns an id that no task has had. The first one is 1. Crates that have tasks of their own
+    /// call this, too.
     #[doc(hidden)]
     pub fn next() -> Self {
         static LAST: Count = Count::new(0);
@@ -40,7 +41,7 @@ impl fmt::Display for Id {
 pub struct RuntimeId(pub u64);
 
 impl RuntimeId {
-    /// An id that no runtime has had.
+    /// Returns an id that no runtime has had.
     pub(crate) fn next() -> Self {
         static NEXT: Count = Count::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -89,8 +90,8 @@ pub enum TaskState {
     },
     /// The task is a job of `spawn_blocking`: it has a thread, or waits for one.
     Blocking,
-    /// This is no task but the future of a `block_on`, and its thread polls it. Only
-    /// `Builder::on_long_poll` reports such futures.
+    /// This is the future of a `block_on`, and its thread polls it. Only `Builder::on_long_poll`
+    /// reports such futures.
     InBlockOn {
         /// For how long the poll has gone on, as far as the monitor knows: it sees the poll some
         /// milliseconds late.
@@ -135,8 +136,8 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The task was made, and may be woken from now on. The waker keeps the task alive, and the task
-    /// its record: `TaskList::remove` or `close` ends that.
+    /// The task was made, and may be woken from now on. The waker keeps the task alive, and the
+    /// task its record. `TaskList::remove` and `TaskList::close` end that.
     pub(crate) fn set_waker(&self, waker: Waker) {
         *lock(&self.waker) = Some(waker);
     }
@@ -226,8 +227,8 @@ impl TaskList {
     /// spawns the task.
     pub(crate) fn enter(&self, runtime: RuntimeId, info: TaskInfo, shard: usize) -> Arc<Record> {
         // Told outside of the lock: it may be a library that listens, and spawns.
-        let is_job = info.state == TaskState::Blocking;
-        tell!(spawned(info.id.0, runtime.0, &info.name, info.location, u8::from(is_job)));
+        let kind = if info.state == TaskState::Blocking { 1 } else { 0 };
+        tell!(spawned(info.id.0, runtime.0, &info.name, info.location, kind));
 
         let shard = shard % self.shards.len();
         let mut records = lock(&self.shards[shard].0);
@@ -249,8 +250,7 @@ impl TaskList {
         record
     }
 
-    /// Forgets a task that has ended. The task's waker is returned, to be dropped outside of any
-    /// lock.
+    /// Forgets a task that has ended. Returns its waker, to be dropped outside of any lock.
     pub(crate) fn remove(&self, record: &Record) -> Option<Waker> {
         let waker = lock(&record.waker).take()?;
         tell!(ended(record.id.0));
@@ -266,7 +266,7 @@ impl TaskList {
         Some(waker)
     }
 
-    /// Describes each task, except that it does not know which of them are being polled.
+    /// Describes each task, but does not know which of them are being polled.
     pub(crate) fn describe(&self) -> Vec<TaskInfo> {
         let mut tasks = Vec::new();
         for Shard(shard) in &self.shards {
@@ -281,8 +281,8 @@ impl TaskList {
         tasks
     }
 
-    /// The runtime ends: takes out all tasks but the jobs, and returns the tasks' wakers. (A job
-    /// that has begun runs to its end, and the end of the runtime waits for it.)
+    /// The runtime ends: takes out all tasks but the jobs, and returns their wakers. A job that has
+    /// begun runs to its end, and the end of the runtime waits for it.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         for Shard(shard) in &self.shards {

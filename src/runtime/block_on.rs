@@ -60,8 +60,8 @@ fn wait_for<F: Future>(
     let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
     let mut lease = None;
     loop {
-        // 1. Look for the end, or else take the lease if it is free. At the end, the drop of the
-        // lease closes the runtime.
+        // 1. Check for the end. If it has not come, take the lease if that is free. At the end, the
+        // drop of the lease closes the runtime.
         if shared.is_ending() {
             lease = None;
             refuse_after_the_end(shared);
@@ -125,8 +125,8 @@ impl Wake for Main {
         }
         self.thread.unpark();
 
-        // A thread with the lease sleeps as the only worker does, perhaps in the seat. (If another
-        // thread has the lease, that one takes an empty turn.)
+        // A thread with the lease sleeps as the only worker does, perhaps in the seat. If another
+        // thread has the lease, that one wakes up for nothing.
         if self.flavor == RuntimeFlavor::CurrentThread {
             context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
         }
@@ -161,9 +161,9 @@ impl Lease {
 }
 
 impl Drop for Lease {
-    /// What the worker has collected goes into its queue before. (The context still names the
-    /// worker meanwhile. That does no harm: nothing else is woken on this thread before it is
-    /// dropped, but by `close`, which has a context of its own.)
+    /// What the worker has collected goes into its queue first. The context still names the worker
+    /// until it is dropped. That does no harm: on this thread only `close` wakes tasks before that,
+    /// and it has a context of its own.
     fn drop(&mut self) {
         self.worker.wake_collected();
         end::end_lease(&self.worker.shared);

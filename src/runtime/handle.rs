@@ -59,12 +59,12 @@ impl Builder {
 ///
 /// Dropping a runtime ends it, as [`shutdown`](Self::shutdown) does without a limit. Every task's
 /// future is dropped at its next await point, jobs of `spawn_blocking` that have begun are waited
-/// for, and all threads end. (A worker that is just about to take a task may still poll it once. A
-/// task that another thread wakes at that very moment may be dropped a little later, on a
-/// thread of its own.)
+/// for, and all threads end. A worker that is about to take a task may still poll it once. A task
+/// that another thread wakes at the same time may be dropped a little later, on a thread of its
+/// own.
 ///
-/// On Windows, drop a runtime before the thread that holds it ends, and do not leave that to a
-/// thread-local: it would wait for ever. Windows drops thread-locals under a lock that other
+/// On Windows, do not leave the drop of a runtime to a thread-local: it would wait for ever.
+/// Windows drops thread-locals under a lock that other
 /// threads need in order to end.
 ///
 /// # Panics
@@ -129,7 +129,7 @@ impl Runtime {
         end::report(&self.shared)
     }
 
-    /// Ends the runtime without waiting. This may be called inside a task, also one of its own.
+    /// Ends the runtime without waiting. This may be called inside a task, even one of its own.
     ///
     /// If no thread is in `block_on` of a current-thread runtime, this one drops the futures.
     pub fn shutdown_background(mut self) {
@@ -242,9 +242,9 @@ impl Handle {
     /// when the other one leaves.
     ///
     /// If the runtime ends meanwhile, the future goes on, but its tasks are cancelled, its
-    /// sockets fail, and its timers panic. (With
+    /// sockets fail, and its timers panic. With
     /// [`UnhandledPanic::ShutdownRuntime`](crate::runtime::UnhandledPanic), `block_on` panics
-    /// instead.)
+    /// instead.
     ///
     /// # Panics
     ///
@@ -354,7 +354,7 @@ impl Handle {
     /// # }
     /// ```
     pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
-        // The worker goes on meanwhile, so these numbers need not fit together.
+        // The worker goes on meanwhile, so these numbers may not agree.
         let worker = &self.shared.workers[worker];
         WorkerCounts {
             polls: worker.polls.load(Ordering::Relaxed),
@@ -392,8 +392,8 @@ impl Handle {
 pub struct WorkerCounts {
     /// How often it has polled a task.
     pub polls: u64,
-    /// How many tasks it has taken from the queues of other workers. (Tasks that others took from
-    /// it just then may be missing.)
+    /// How many tasks it has taken from the queues of other workers. Tasks that others took from it
+    /// at the same time may be missing.
     pub steals: u64,
     /// How often it has gone to sleep, because it had nothing to do.
     pub parks: u64,

@@ -20,8 +20,8 @@ type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Arc<Record>>;
 ///
 /// # Panics
 ///
-/// When the handle is polled again after it has given the output: it gives that only once. (So a
-/// loop over `select!` needs a precondition, such as `, if !is_done`.)
+/// When the handle is polled again after it has given the output. So a loop over `select!` needs a
+/// precondition, such as `, if !is_done`.
 ///
 /// # Cancellation
 ///
@@ -43,8 +43,8 @@ type Task<T> = FallibleTask<Unread<Result<T, JoinError>>, Arc<Record>>;
 /// ```
 #[derive(Debug)]
 pub struct JoinHandle<T> {
-    /// None after the output was given, and while the handle is being dropped. Unwind safe whatever
-    /// the output: that is moved out, and never seen half-way.
+    /// `None` after the output was given. It is unwind safe whatever the output is, because that is
+    /// moved out whole.
     pub(crate) task: Option<AssertUnwindSafe<Task<T>>>,
     pub(crate) record: Arc<Record>,
 }
@@ -139,8 +139,8 @@ impl AbortHandle {
         self.0.abort();
     }
 
-    /// Whether the task has ended: it finished, panicked, or was aborted and dropped. Also true
-    /// when the task is about to be dropped with its runtime.
+    /// Whether the task has ended: it finished, panicked, or was aborted and dropped. This is also
+    /// true when the task is about to be dropped with its runtime.
     pub fn is_finished(&self) -> bool {
         self.0.has_ended()
     }
@@ -153,8 +153,8 @@ impl AbortHandle {
 
 /// Why a task gave no output: it panicked, or it was cancelled (aborted, or its runtime ended).
 pub struct JoinError {
-    /// None: the task was cancelled. The lock makes the error `Sync`, which `dyn Error + Send +
-    /// Sync` asks for.
+    /// `None` if the task was cancelled. The lock makes the error `Sync`, which `dyn Error + Send +
+    /// Sync` needs.
     payload: Option<Mutex<Payload>>,
     id: Id,
 }
@@ -213,8 +213,8 @@ impl JoinError {
         self.id
     }
 
-    /// What the panic said, if that is a text. It is copied, because a formatter is code of the
-    /// user's: it must not run under a lock.
+    /// Returns what the panic said, if that is a text. It is a copy, because a formatter is the
+    /// user's code, which must not run under a lock.
     fn text(&self) -> Option<String> {
         let payload = lock(self.payload.as_ref()?);
 
@@ -242,7 +242,7 @@ impl fmt::Display for JoinError {
 impl fmt::Debug for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id;
-        // Likewise, with the names that tokio's enum would have.
+        // The names are those of tokio's variants.
         match self.text() {
             _ if self.is_cancelled() => write!(formatter, "JoinError::Cancelled({id:?})"),
             Some(text) => write!(formatter, "JoinError::Panic({id:?}, {text:?}, ...)"),

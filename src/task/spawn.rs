@@ -1,9 +1,9 @@
 //! Turn a future into a `Runnable`, which a worker polls, and a [`JoinHandle`], which waits for
-//! its output. A function that blocks becomes a task, too: a *job*.
+//! its output. A function that blocks becomes a task, which is called a *job*.
 //!
 //! The task itself is async-task's: one allocation that holds the future, its state, and the waker
 //! of the task that joins it. async-task makes one runnable of a task at a time. To wake a task
-//! that is scheduled already does nothing. A task that is woken while it runs is scheduled again
+//! that is already scheduled does nothing. A task that is woken while it runs is scheduled again
 //! when its poll has ended. To drop the runnable drops the future and wakes the joiner.
 //!
 //! ```text
@@ -125,9 +125,9 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 ///
 /// # Errors
 ///
-/// That of the system, when it starts no thread, and there is none that could run the job. The
-/// function has been dropped then. (On Linux the kind is `WouldBlock`: do not return that from a
-/// `poll_read`.)
+/// The system's error, when it starts no thread and there is none that could run the job. The
+/// function has been dropped. On Linux the kind is `WouldBlock`: do not return that from a
+/// `poll_read`.
 ///
 /// # Panics
 ///
@@ -169,7 +169,7 @@ fn push_job(runtime: &Arc<Shared>, job: Runnable) -> io::Result<()> {
     runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)
 }
 
-/// Spawns a task. If the runtime has ended, the task is dropped here, outside of any lock, and the
+/// Spawns a task. If the runtime has ended, the task is dropped, outside of any lock, and the
 /// handle says that it was cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Shared,
@@ -194,7 +194,7 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     info: TaskInfo,
     future: F,
 ) -> (Option<Runnable>, JoinHandle<F::Output>) {
-    // `const`: what is not boxed is not compiled for a second time.
+    // `const`, so that a small future is not compiled a second time.
     if const { size_of::<F>() > FUTURE_SIZE_MAX } {
         // It is the same future, behind a pointer.
         let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
@@ -215,7 +215,7 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     record.set_waker(runnable.waker());
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
 
-    // Asked after the waker was set: if the end has not begun yet, `TaskList::close` finds the task.
+    // Asked after the waker was set: if the end has not begun, `TaskList::close` finds the task.
     if runtime.is_ending() {
         drop(runtime.tasks.remove(&handle.record));
         return (None, handle);
@@ -301,8 +301,8 @@ fn panicked(record: &Record, payload: Payload) -> JoinError {
 
 /// The list gives back the task's own waker, which is dropped outside of any lock.
 ///
-/// Where a job runs or is dropped, its runtime is current. So a job finds the list also when its
-/// runtime has left the table, and has left the list before its thread signs off.
+/// Where a job runs or is dropped, its runtime is current. So a job finds the list even if its
+/// runtime has left the table, and leaves it before its thread signs off.
 fn leave_list(record: &Record) {
     let id = record.runtime;
     let remove = |runtime: &Shared| runtime.tasks.remove(record);
@@ -316,9 +316,9 @@ fn leave_list(record: &Record) {
 /// Called by async-task when a task was woken.
 fn schedule(runnable: Runnable) {
     if let Err(runnable) = context::schedule(runnable) {
-        // The runtime has ended, and the task was woken just then. It must be dropped, but not
-        // here: the thread that wakes it may hold a lock that the drop of its future takes. (If no
-        // thread can be started, it is dropped here after all.)
+        // The task was woken while its runtime ended. It must be dropped, but not here: the thread
+        // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
+        // if no thread can be started.
         let _ = thread::Builder::new().spawn(move || drop(runnable));
     }
 }

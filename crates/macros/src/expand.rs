@@ -38,8 +38,8 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
     }
 }
 
-/// Whether these two begin an async function, and no block or bound. (What is in brackets is one
-/// token, and not looked into.)
+/// Whether these two begin an async function, and no block or bound. What is in brackets is one
+/// token, and is not read.
 fn begins_function(tokens: &[TokenTree]) -> bool {
     let next = tokens[1].to_string();
     tokens[0].to_string() == "async" && ["fn", "unsafe", "extern"].contains(&next.as_str())
@@ -82,7 +82,7 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
         let mut builder = #arc::runtime::Builder::#new();
         // What it returns is dropped after the runtime.
         #(let _with = #with(&mut builder);)*
-        // Of what is no expression, the compiler says so once here, and twice in a call.
+        // If it is no expression, the compiler says so once here, and twice in a call.
         #(let workers: usize = #workers;
           builder.workers(workers);)*
         let runtime = builder.build();
@@ -112,8 +112,8 @@ fn path(value: TokenStream) -> Option<TokenStream> {
 fn block_on(body: Option<TokenTree>) -> TokenStream {
     // With this span, names are the macro's own: the body does not see them.
     quote_spanned! { Span::mixed_site() =>
-        // The compiler takes the type of a block's output from the first `return` in it. So the
-        // type comes from the function by this, which is never reached.
+        // The compiler takes the type of a block's output from the first `return` in it. These
+        // lines, which are never reached, take it from the function.
         let never = ::core::option::Option::None;
         #[allow(unreachable_code, reason = "the type may have no values")]
         if let ::core::option::Option::Some(output) = never {

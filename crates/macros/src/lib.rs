@@ -21,9 +21,9 @@
 //!
 //! The compiler does not know what an `async` block returns before it has read the block. So two
 //! further lines of the expansion, which are never reached, give the block the type of the
-//! function. By these, `?`, `return`, conversions such as that into a `Box<dyn Error>`, and
-//! `-> impl Trait` mean in the body what they mean in an async function, and mistakes are told at
-//! their places in the body.
+//! function. So `?`, `return`, conversions such as that into a `Box<dyn Error>`, and
+//! `-> impl Trait` mean in the body what they mean in an async function, and mistakes are reported
+//! at their places in the body.
 //!
 //! A wrong option causes one error message, at the token to change. It takes the place of the body.
 //! Without the function, a second message ("main function not found") would draw attention away
