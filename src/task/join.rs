@@ -4,10 +4,11 @@ use crate::hooks::tell;
 use crate::panic::{Payload, Unread};
 use crate::registry::{Id, Record};
 use crate::scheduler::budget;
-use crate::sync::{Arc, Mutex, PoisonError, lock};
+use crate::sync::Arc;
 use async_task::FallibleTask;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::{fmt, io};
 
@@ -216,7 +217,8 @@ impl JoinError {
     /// Returns what the panic said, if that is a text. It is a copy, because a formatter is the
     /// user's code, which must not run under a lock.
     fn text(&self) -> Option<String> {
-        let payload = lock(self.payload.as_ref()?);
+        let payload = self.payload.as_ref()?;
+        let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
 
         // `panic!` with arguments gives a `String`, and without any a `&str`.
         match payload.downcast_ref::<&str>() {

@@ -147,13 +147,13 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
-    let runtime = context::current("spawn_blocking or lookup_host was called").runtime.clone();
+    let current = context::current("spawn_blocking or lookup_host was called");
     let info = TaskInfo::new(TaskState::Blocking);
-    let (job, handle) = make_task(&runtime, info, async { function() });
+    let (job, handle) = make_task(&current.runtime, info, async { function() });
 
     // There is none if the runtime ends.
     if let Some(job) = job {
-        push_job(&runtime, job)?;
+        push_job(&current.runtime, job)?;
     }
     Ok(handle)
 }
