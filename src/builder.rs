@@ -317,17 +317,20 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Calls the hook on a thread of its own. If it blocks, even for ever, it holds up nothing
-    /// else: standard error may be a pipe that nobody reads.
+    /// Calls the hook on a thread of its own, unless `describe` finds nothing. If the hook blocks,
+    /// even for ever, it holds up nothing else: standard error may be a pipe that nobody reads.
     ///
     /// Returns false if the hook was not called, because an earlier call has not returned or
     /// because the system starts no thread. Try again later.
-    pub(crate) fn report(&self, task: TaskInfo) -> bool {
+    pub(crate) fn report(&self, describe: impl FnOnce() -> Option<TaskInfo>) -> bool {
         let Some(hook) = self.hook.clone() else { return true };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return false;
         }
+
+        // Only now: to describe a task is to go through the list of all.
+        let Some(task) = describe() else { return true };
 
         // A thread for each report: there are few, and none that waits for the next.
         let call = move || ignore_panic(|| hook(&task));

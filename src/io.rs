@@ -13,7 +13,7 @@ use crate::sync::Arc;
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
-use std::io::{ErrorKind, IoSlice, Read, Result, Write};
+use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -70,9 +70,9 @@ impl<T: AsSource> Async<T> {
     ///
     /// # Errors
     ///
-    /// When the kernel cannot report its readiness (as for a regular file), when it has no room for
-    /// another descriptor, or when the runtime has ended. The descriptor is dropped then. Other
-    /// descriptors of the same file stay non-blocking.
+    /// When the kernel cannot report its readiness (on Linux, of a regular file), when it has no
+    /// room for another descriptor, or when the runtime has ended. The descriptor is dropped then.
+    /// Other descriptors of the same file stay non-blocking.
     ///
     /// On systems other than Linux this may also fail if a descriptor of the same number was
     /// closed behind an `Async` that was forgotten (`mem::forget`).
@@ -182,7 +182,7 @@ impl<T: AsSource> Async<T> {
 
         loop {
             // Try first: most often there is something already.
-            match self.try_with(waiter.direction, &mut attempt) {
+            match self.try_once(waiter.direction, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // If an event has come meanwhile, try again.
                     let driver = &self.runtime.driver;
@@ -240,6 +240,20 @@ impl<T: AsSource> Async<T> {
     /// * Those of the operation.
     /// * Another one when the runtime has ended.
     pub fn try_with<R>(
+        &self,
+        direction: Direction,
+        attempt: impl FnOnce(&T) -> Result<R>,
+    ) -> Result<R> {
+        let tried = self.try_once(direction, attempt);
+        let is_in_vain = |error: &Error| error.kind() == ErrorKind::WouldBlock;
+        if tried.as_ref().is_err_and(is_in_vain) {
+            // Who tries again and again, and never waits, must find what has come.
+            self.runtime.driver.ask_for_next(self.get_ref().source(), &self.source)?;
+        }
+        tried
+    }
+
+    fn try_once<R>(
         &self,
         direction: Direction,
         attempt: impl FnOnce(&T) -> Result<R>,

@@ -239,6 +239,29 @@ fn attempt_without_waiting_is_made_once() {
     });
 }
 
+/// Also in the other direction, and where an event comes only when it is asked for.
+#[test]
+fn attempts_that_nobody_waits_between_find_what_has_come() {
+    run_each(|| async {
+        let (left, right) = unix_pair();
+        let read = |mut socket: &UnixStream| socket.read(&mut [0; 8]);
+        let write = |mut socket: &UnixStream| socket.write(&[0; 8]);
+        assert!(right.try_with(Direction::Read, read).is_err());
+        while right.try_with(Direction::Write, write).is_ok() {}
+        assert_eq!(left.try_with(Direction::Write, write).unwrap(), 8);
+        while left.try_with(Direction::Read, read).is_ok() {}
+        let found = async {
+            while right.try_with(Direction::Read, read).is_err() {
+                sleep(millis(1)).await;
+            }
+            while right.try_with(Direction::Write, write).is_err() {
+                sleep(millis(1)).await;
+            }
+        };
+        timeout(LIMIT, found).await.expect("both are found");
+    });
+}
+
 #[test]
 fn a_write_takes_several_buffers_and_a_read_fills_the_first() {
     run_each(|| async {

@@ -180,10 +180,7 @@ impl Driver {
         tell!(waits_for_io(source.number, direction));
 
         // If the kernel refuses, the waker is not left here.
-        let mut wanted = waiting.each_ref().map(|waiting| waiting.len() > 0);
-        wanted[direction] = true;
-        let wanted = polling::Event::new(source.key, wanted[0], wanted[1]);
-        self.kernel.ask_again(&io, wanted)?;
+        self.ask(io, source)?;
         let mine = &mut waiting[direction];
         match &mut waiter.kind {
             WaiterKind::Future(number) => {
@@ -200,5 +197,20 @@ impl Driver {
             }
         }
         Poll::Pending
+    }
+
+    /// An operation was tried in vain, and nobody waits: the next event is asked for all the same.
+    pub(crate) fn ask_for_next(&self, io: Lent<'_>, source: &Source) -> Result<()> {
+        source.check(io)?;
+
+        // What is asked for last counts, so one thread asks at a time.
+        let _waiting = lock(&source.waiting);
+        self.ask(io, source)
+    }
+
+    /// Asks the kernel for the next event in each direction that is not ready.
+    fn ask(&self, io: Lent<'_>, source: &Source) -> Result<()> {
+        let [read, write] = source.readiness.each_ref().map(|word| !word.load().is_ready());
+        self.kernel.ask_again(&io, polling::Event::new(source.key, read, write))
     }
 }

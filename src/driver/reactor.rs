@@ -85,16 +85,16 @@ impl Source {
     }
 }
 
-/// How many wakers of `poll_` functions a source keeps in each direction. With one more, the oldest
-/// is woken and forgotten. If its task still waits, it comes back. While more tasks than this wait,
-/// they wake each other in turn, which takes a core until an event comes.
+/// How many wakers of `poll_` functions a source keeps in each direction. When one more comes, the
+/// others are woken and forgotten. If their tasks still wait, they come back. While more tasks than
+/// this wait, they wake each other in turn, which takes a core until an event comes.
 pub(crate) const POLLS_MAX: usize = 256;
 
 /// The tasks that wait for one direction of a source.
 #[derive(Default)]
 pub(crate) struct Waiting {
     /// By the numbers of the futures.
-    futures: BTreeMap<u64, Waker>,
+    pub(crate) futures: BTreeMap<u64, Waker>,
     /// The oldest comes first.
     pub(crate) polls: Vec<Waker>,
     /// How many futures have waited so far.
@@ -102,10 +102,6 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn len(&self) -> usize {
-        self.futures.len() + self.polls.len()
-    }
-
     /// Leaves the waker of a future, at a number that no other future of the source has in this
     /// direction. Returns the waker that was there.
     pub(crate) fn insert(&mut self, number: &mut Option<u64>, waker: Waker) -> Option<Waker> {
@@ -115,12 +111,13 @@ impl Waiting {
         self.futures.insert(*number.get_or_insert(self.numbers), waker)
     }
 
-    /// Leaves the waker of a `poll_` function. Returns the oldest one if there is no room for it.
-    pub(crate) fn push(&mut self, waker: Waker) -> Option<Waker> {
+    /// Leaves the waker of a `poll_` function. Returns all others if there is no room for it: one
+    /// task may have left them all, by another waker each time.
+    pub(crate) fn push(&mut self, waker: Waker) -> Vec<Waker> {
         let is_full = self.polls.len() == POLLS_MAX;
-        let oldest = if is_full { Some(self.polls.remove(0)) } else { None };
+        let others = if is_full { take(&mut self.polls) } else { Vec::new() };
         self.polls.push(waker);
-        oldest
+        others
     }
 
     fn take_all(&mut self, wakers: &mut Vec<Waker>) {

@@ -112,7 +112,7 @@ impl TcpListener {
     ///
     /// # Panics
     ///
-    /// Outside a runtime, when there is a connection. The connection is closed.
+    /// Outside a runtime, when there is a connection or an error. The connection is closed.
     ///
     /// # Cancellation
     ///

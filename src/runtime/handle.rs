@@ -59,9 +59,9 @@ impl Builder {
 ///
 /// Dropping a runtime ends it, as [`shutdown`](Self::shutdown) does without a limit. Every task's
 /// future is dropped at its next await point, jobs of `spawn_blocking` that have begun are waited
-/// for, and all threads end. A worker that is about to take a task may still poll it once. A task
-/// that another thread wakes at the same time may be dropped a little later, on a thread of its
-/// own.
+/// for, and all threads end: those that have run jobs perhaps a little later, as they drop their
+/// thread-locals. A worker that is about to take a task may still poll it once. A task that another
+/// thread wakes at the same time may be dropped a little later, on a thread of its own.
 ///
 /// On Windows, do not leave the drop of a runtime to a thread-local: it would wait for ever.
 /// Windows drops thread-locals under a lock that other
@@ -102,7 +102,8 @@ impl Runtime {
     /// to themselves, and the futures are dropped when the last poll has ended.
     ///
     /// The drops of a current-thread runtime are not limited: if no thread is in `block_on`, this
-    /// one drops the futures, and however long that takes, it stays here.
+    /// one drops the futures, and however long that takes, it stays here. The thread-locals of
+    /// threads that have nothing else to do are dropped without a limit, too.
     ///
     /// Returns the tasks that had not finished: those that were dropped where they waited, and
     /// those whose poll (`Running`) or job (`Blocking`) still goes on. Jobs that had not begun

@@ -121,7 +121,7 @@ fn report_if_due(
     }
 
     // If the hook is busy, the next tick tries again.
-    if describe().is_none_or(|task| shared.config.on_long_poll.report(task)) {
+    if shared.config.on_long_poll.report(describe) {
         sighting.set_reported(turn);
     }
 }

@@ -178,6 +178,7 @@ impl Shared {
         }
 
         // Others have claimed all of them meanwhile: nobody was called, and nobody clears the flag.
+        // Who has found it set meanwhile may have to wait for the monitor's next tick.
         if !self.wake_one() {
             self.helper_is_coming.store(false, Ordering::Relaxed);
         }

@@ -77,7 +77,8 @@ impl<T> JoinHandle<T> {
         AbortHandle(self.record.clone())
     }
 
-    /// Whether the task has ended: it finished, panicked, or was aborted and dropped.
+    /// Whether the task has ended: it finished, panicked, or was aborted and dropped. This is also
+    /// true while the task is being dropped with its runtime.
     pub fn is_finished(&self) -> bool {
         self.task.as_ref().is_none_or(|task| task.is_finished())
     }

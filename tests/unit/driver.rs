@@ -38,6 +38,17 @@ fn arm(driver: &Driver, deadline: Instant) {
     }
 }
 
+/// Some systems refuse a timeout of years, or take it for none.
+#[test]
+fn a_far_deadline_is_waited_for() {
+    let driver = driver();
+    arm(&driver, Instant::now() + Duration::from_secs(200 * 365 * 86_400));
+    let waiting = wait(&driver);
+    assert!(waiting.recv_timeout(Duration::from_millis(20)).is_err());
+    driver.notify();
+    assert_eq!(ends(&waiting), 0);
+}
+
 #[test]
 fn a_notification_ends_a_wait_or_the_next_one() {
     let driver = driver();

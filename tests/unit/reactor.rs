@@ -122,7 +122,8 @@ impl Registered {
 
     /// How many wakers wait for a direction.
     fn waiting(&self, direction: Direction) -> usize {
-        lock(&self.source.waiting)[direction as usize].len()
+        let waiting = &lock(&self.source.waiting)[direction as usize];
+        waiting.futures.len() + waiting.polls.len()
     }
 
     /// Has the peer write, and turns until that has woken somebody so often.
@@ -209,6 +210,24 @@ fn wakers_of_polls_that_were_given_up_do_not_pile_up() {
     }
     assert!(patient.count() > 0, "it was pushed out, and nobody asked it to come back");
     assert_eq!(it.waiting(Direction::Write), 0);
+    it.deregister();
+}
+
+/// A task may have another waker in each poll. If each that comes pushed one out, it would be
+/// polled for ever.
+#[test]
+fn wakers_are_pushed_out_all_at_once_and_seldom() {
+    let it = Registered::new();
+    let (mut crowd, mut times) = (Vec::new(), 0);
+    for _ in 0..4 * POLLS_MAX {
+        let woken = |crowd: &[Arc<Counting>]| crowd.iter().map(|one| one.count()).sum::<usize>();
+        let before = woken(&crowd);
+        let (counting, waker) = counting();
+        it.leave(&waker);
+        crowd.push(counting);
+        times += usize::from(woken(&crowd) > before);
+    }
+    assert_eq!(times, 3);
     it.deregister();
 }
 

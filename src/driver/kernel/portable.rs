@@ -6,6 +6,10 @@ use crate::sync::{Duration, Instant};
 use polling::{AsSource, Poller};
 use std::io::{self, ErrorKind};
 
+/// No wait takes longer. Some systems refuse a timeout of years, or take one of months for none at
+/// all. A wait that ends too early costs an empty turn.
+const WAIT_MAX: Duration = Duration::from_secs(86_400);
+
 pub(crate) struct Kernel {
     poller: Poller,
 }
@@ -15,8 +19,13 @@ impl Kernel {
         Ok(Self { poller: Poller::new()? })
     }
 
-    /// Registers a source without any interest yet.
+    /// Registers a source. Its events have to be asked for.
     pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
+        // On Windows polling waits for errors of each source. It does not report one that nobody
+        // has asked for, and takes a core meanwhile: so there the first event is asked for.
+        let all = polling::Event::all(key);
+        let interest = if cfg!(windows) { all } else { polling::Event::none(key) };
+
         // SAFETY: the descriptor must be deleted from the poller before it is closed. The only
         // user is `Async`, which owns the source, lends it out by shared reference alone, and
         // calls `Driver::deregister` before it gives the source away or drops it. By the contract
@@ -24,7 +33,7 @@ impl Kernel {
         // the same descriptor. If the source answers with another number, the reactor leaks it.
         // (When an `Async` is forgotten, its descriptor may be closed all the same. Then the
         // poller may refuse the next descriptor of that number.)
-        unsafe { self.poller.add(&source.source(), polling::Event::none(key)) }
+        unsafe { self.poller.add(&source.source(), interest) }
     }
 
     /// Asks for the next event in the directions that are wanted.
@@ -48,14 +57,16 @@ impl Kernel {
     /// polling tries again when a signal interrupts it.
     pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
         let now = Instant::now();
-        let mut timeout = until.map(|deadline| deadline.saturating_duration_since(now));
+        let left = |deadline: Instant| deadline.saturating_duration_since(now).min(WAIT_MAX);
+        let mut timeout = until.map(left);
         let mut reported = polling::Events::new();
 
         while let Err(error) = self.poller.wait(&mut reported, timeout) {
             // polling's `poll` says `WouldBlock` when it sees a notification before the byte
             // that is written for it. It then ignores all notifications until a wait ends
-            // without an error. So wait once more, only to look.
-            if error.kind() != ErrorKind::WouldBlock {
+            // without an error. And macOS may say that the time is over. So wait once more, only to
+            // look.
+            if ![ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()) {
                 return Err(error);
             }
             timeout = Some(Duration::ZERO);

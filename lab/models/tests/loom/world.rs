@@ -276,6 +276,7 @@ impl Socket {
 
     /// How many wakers of readers it has.
     pub(crate) fn waiting(&self) -> usize {
-        lock(&self.source.waiting)[Direction::Read as usize].len()
+        let waiting = &lock(&self.source.waiting)[Direction::Read as usize];
+        waiting.futures.len() + waiting.polls.len()
     }
 }
