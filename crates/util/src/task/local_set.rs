@@ -138,8 +138,9 @@ impl Drop for Polled {
 ///
 /// The tasks run only while a future of [`run_until`](Self::run_until), or the set itself, is
 /// awaited. As the set is not `Send`, this must happen in `block_on`, not in a task. Each poll
-/// of a task has a budget of its own. Dropping the set drops its unfinished tasks. Names and
-/// meaning are tokio's, but the handles are types of their own.
+/// of a task has a budget of its own, and after 64 polls the rest of the thread has a turn.
+/// Dropping the set drops its unfinished tasks. Names and meaning are tokio's, but the handles are
+/// types of their own.
 ///
 /// # Examples
 ///
