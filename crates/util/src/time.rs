@@ -134,8 +134,10 @@ impl Interval {
     /// Makes the next tick due after this time from now, whatever the period is. See
     /// [`reset`](Self::reset).
     pub fn reset_after(&mut self, after: Duration) {
-        // A time that the clock does not have is brought back into it by `sleep`.
-        self.reset_at(sleep(after).deadline());
+        // A time that the clock does not have is brought back into it by `sleep`. It is not asked
+        // for others: with zero it lasts a while.
+        let next = Instant::now().checked_add(after).unwrap_or_else(|| sleep(after).deadline());
+        self.reset_at(next);
     }
 
     /// Makes the next tick due at this time. Those after it follow a period apart.

@@ -269,6 +269,7 @@ fn reset_to_a_time_makes_the_next_tick_due_then() {
 
         ticks_after(&mut interval, millis(3), |it| it.reset_after(millis(3))).await;
         ticks_after(&mut interval, Duration::ZERO, Interval::reset_immediately).await;
+        ticks_after(&mut interval, Duration::ZERO, |it| it.reset_after(Duration::ZERO)).await;
 
         // The one after it is a period away again.
         assert!(interval.tick().now_or_never().is_none());

@@ -165,6 +165,14 @@ fn what_was_copied_is_flushed_when_nothing_more_comes() {
     assert_eq!((left.taken.len(), left.flushes), (0, 0));
 }
 
+#[arc::test]
+async fn a_writer_is_flushed_before_its_close_and_not_again() {
+    let (mut left, mut right) = (Script::new([Bytes(b"forth")]), Script::new([]));
+    let copied = soon(copy_bidirectional(&mut left, &mut right)).await.unwrap();
+    assert_eq!(copied, (5, 0));
+    assert_eq!((left.flushes, right.flushes), (1, 1));
+}
+
 /// An echo: gives only the bytes that were written and flushed.
 #[derive(Default)]
 struct Echo {

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 use std::future::pending;
 use std::panic::catch_unwind;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
@@ -214,6 +216,29 @@ async fn a_busy_task_does_not_starve_the_others() {
     for task in tasks {
         soon(set.run_until(task)).await.unwrap();
     }
+}
+
+#[arc::test]
+async fn many_ready_tasks_let_the_rest_of_the_thread_run() {
+    let (set, polls) = (LocalSet::new(), Arc::new(AtomicUsize::new(0)));
+    for _ in 0..2_000 {
+        let polls = polls.clone();
+        drop(set.spawn_local(async move {
+            polls.fetch_add(1, Ordering::SeqCst);
+            pending::<()>().await
+        }));
+    }
+    let other = arc::spawn(async move {
+        let (mut seen, mut most) = (0, 0);
+        while seen < 2_000 {
+            arc::task::yield_now().await;
+            let before = std::mem::replace(&mut seen, polls.load(Ordering::SeqCst));
+            most = most.max(seen - before);
+        }
+        most
+    });
+    let most = soon(set.run_until(other)).await.unwrap();
+    assert!(most <= 128, "{most} of them were polled in one turn");
 }
 
 /// Panics when it is dropped.

@@ -18,7 +18,7 @@ pub enum Line {
 pub use Line::{Bytes, Fails, Waits, WaitsForEver};
 
 /// Its reads find the lines, one after the other, and then the end of the input. It keeps what is
-/// written to it, and a `!` when it is closed.
+/// written to it, and a `!` when it is closed. Its close waits once, and no flush may follow.
 pub struct Script {
     lines: VecDeque<Line>,
     pub taken: Vec<u8>,
@@ -30,6 +30,7 @@ pub struct Script {
     /// If some: whether the last attempt was interrupted. The next one is not, then.
     last: Option<bool>,
     is_flushed_at_once: bool,
+    is_closing: bool,
 }
 
 impl Script {
@@ -43,6 +44,7 @@ impl Script {
             room: usize::MAX,
             last: None,
             is_flushed_at_once: false,
+            is_closing: false,
         }
     }
 
@@ -128,13 +130,18 @@ impl AsyncWrite for Script {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        assert!(!self.is_closing, "a flush after the close began");
         self.attempt_to_flush()?;
         self.flushes += 1;
         Poll::Ready(Ok(()))
     }
 
-    fn poll_close(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         self.attempt_to_flush()?;
+        if !std::mem::replace(&mut self.is_closing, true) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         self.taken.push(b'!');
         Poll::Ready(Ok(()))
     }

@@ -215,7 +215,7 @@ struct Way {
     copied: u64,
     /// The task's budget owes a unit for the start, or for bytes that were read.
     must_pay: bool,
-    /// Bytes were written since the last flush.
+    /// Bytes were written since the last flush, or the reader has ended since.
     must_flush: bool,
     /// The reader has ended, or failed.
     has_ended: bool,
@@ -291,7 +291,6 @@ impl Way {
         if let Some(error) = self.failed.take() {
             return Poll::Ready(Err(error));
         }
-        self.must_flush = true;
         ready!(self.poll_flush(context, writer))?;
         Poll::Ready(Ok(self.copied))
     }
@@ -316,6 +315,8 @@ impl Way {
         };
         self.filled.end += read;
         self.has_ended = read == 0;
+        // Once at the end, also if nothing was copied. Not later: the writer may be closing then.
+        self.must_flush |= self.has_ended;
         self.must_pay = read > 0;
         Poll::Ready(())
     }

@@ -338,7 +338,12 @@ macro_rules! guard {
             }
 
             /// Says that the descriptor is not ready any more, because an operation has just
-            /// returned `WouldBlock`. The next wait ends with an event that has come since.
+            /// returned `WouldBlock`.
+            ///
+            /// The kernel is asked. If it says that the descriptor is ready, such as with bytes
+            /// that are unread, the next wait ends at once; otherwise with the next event. On
+            /// tokio it waits for an event in any case. So what reports `WouldBlock` for a reason
+            /// of its own must wait for that, or its loop takes a whole core.
             pub fn clear_ready(&mut self) {
                 self.owner.clear(self.ready);
             }
@@ -355,7 +360,7 @@ macro_rules! guard {
             pub fn retain_ready(&mut self) {}
 
             /// Tries an operation. If it returns `WouldBlock`, the descriptor is not ready any
-            /// more.
+            /// more, unless the kernel says that it is: see [`clear_ready`](Self::clear_ready).
             ///
             /// # Errors
             ///

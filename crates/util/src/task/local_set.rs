@@ -16,8 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
-/// How many tasks may end in one poll of the set before it yields to the rest of the thread.
-const ENDED_MAX: usize = 128;
+/// After how many polls of tasks a set lets the rest of the thread run.
+const POLLS_MAX: usize = 64;
+
+/// After how many rounds the tasks that are dropped may spawn no more.
+const DROPS_MAX: usize = 128;
 
 /// A spawned task. Its future stores the outcome elsewhere, in a [`Slot`].
 ///
@@ -38,6 +41,14 @@ impl Future for Task {
         };
 
         let polled = contain(|| with_budget(|| future.as_mut().poll(context)));
+        POLLS_LEFT.set(POLLS_LEFT.get().saturating_sub(1));
+
+        // `FuturesUnordered` stops polling when two of its tasks have woken themselves. So the last
+        // two of a turn are woken, and polled once more in the next one. They are not turned away
+        // unpolled: they would go to the end of the queue, and could come last in every turn.
+        if matches!(polled, Ok(Poll::Pending)) && POLLS_LEFT.get() < 2 {
+            context.waker().wake_by_ref();
+        }
         polled.unwrap_or_else(|payload| {
             discard(payload);
             Poll::Ready(())
@@ -58,6 +69,9 @@ thread_local! {
 
     /// The local task that is being polled or dropped.
     static POLLED: Cell<Option<Id>> = const { Cell::new(None) };
+
+    /// How many more tasks the set that is being polled may poll in this turn.
+    static POLLS_LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Returns the id of the task that is being polled: of a [`LocalSet`], or of arc. Returns `None`
@@ -124,8 +138,9 @@ impl Drop for Polled {
 ///
 /// The tasks run only while a future of [`run_until`](Self::run_until), or the set itself, is
 /// awaited. As the set is not `Send`, this must happen in `block_on`, not in a task. Each poll
-/// of a task has a budget of its own. Dropping the set drops its unfinished tasks. Names and
-/// meaning are tokio's, but the handles are types of their own.
+/// of a task has a budget of its own, and after 64 polls the rest of the thread has a turn.
+/// Dropping the set drops its unfinished tasks. Names and meaning are tokio's, but the handles are
+/// types of their own.
 ///
 /// # Examples
 ///
@@ -294,12 +309,12 @@ impl LocalSet {
 }
 
 /// Drops the tasks with this set as the current one, so that their drops can call
-/// `spawn_local`. The tasks spawned that way are dropped as well, up to `ENDED_MAX` rounds of
+/// `spawn_local`. The tasks spawned that way are dropped as well, up to `DROPS_MAX` rounds of
 /// it. What is spawned later, where the set is still the current one, is dropped at once.
 impl Drop for LocalSet {
     fn drop(&mut self) {
         let _entered = Entered::new(&self.tasks);
-        let mut rounds = 0..ENDED_MAX;
+        let mut rounds = 0..DROPS_MAX;
         while !self.tasks.is_empty() && rounds.next().is_some() {
             drop(self.tasks.running.take());
             drop(self.tasks.spawned.take());
@@ -354,7 +369,7 @@ impl Tasks {
         if self.is_closed.get() {
             // Its handle finds out that it was cancelled. A task whose drop spawns such a task, and
             // so on, must come to an end: that one is never dropped.
-            if self.drops.get() == ENDED_MAX {
+            if self.drops.get() == DROPS_MAX {
                 std::mem::forget(task);
                 panic!("tasks that are dropped spawn tasks whose drop spawns one, without end");
             }
@@ -368,7 +383,7 @@ impl Tasks {
         LocalJoinHandle { slot }
     }
 
-    /// Polls tasks until none is ready, or `ENDED_MAX` have ended.
+    /// Polls tasks until none is ready, or about `POLLS_MAX` were polled.
     fn poll(&self, poller: &Poller, context: &mut Context<'_>) {
         poller.set_waker(context.waker().clone());
         let wakes_all = Waker::from(self.pollers.clone());
@@ -376,20 +391,21 @@ impl Tasks {
 
         // Taken out of the cell: a task may spawn, and may poll this very set.
         let mut running = self.running.take();
-        for _ in 0..ENDED_MAX {
+        let left_outside = POLLS_LEFT.replace(POLLS_MAX);
+        while POLLS_LEFT.get() > 0 {
             running.extend(self.spawned.take());
-            match running.poll_next_unpin(&mut within) {
-                Poll::Ready(Some(())) => {}
-                _ if self.spawned.borrow().is_empty() => {
-                    return self.put_back(running);
-                }
-                _ => {}
+            let polled = running.poll_next_unpin(&mut within);
+            let has_ended = matches!(polled, Poll::Ready(Some(())));
+            if !has_ended && self.spawned.borrow().is_empty() {
+                break;
             }
         }
 
-        // More tasks may be ready: come back soon, after the rest of the thread.
         self.put_back(running);
-        context.waker().wake_by_ref();
+        if POLLS_LEFT.replace(left_outside) == 0 {
+            // More tasks may be ready: come back soon, after the rest of the thread.
+            context.waker().wake_by_ref();
+        }
     }
 
     /// Stores the tasks again, together with those that a poll of this set inside one of them
