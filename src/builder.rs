@@ -254,7 +254,7 @@ impl Builder {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn on_long_poll(&mut self, hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> &mut Self {
-        self.on_long_poll = Reporter { hook: Some(Arc::new(hook)), last: Arc::default() };
+        self.on_long_poll.hook = Some(Arc::new(hook));
         self
     }
 
