@@ -104,7 +104,7 @@ fn a_poll_that_has_begun_goes_on_to_its_end() {
         pause.reached();
         let handle = runtime.handle().clone();
         let dropping = thread::spawn(move || drop(runtime));
-        wait_for_shutdown(&handle);
+        wait_for_end(&handle);
         assert!(!task.is_finished() && !dropping.is_finished());
         pause.pass();
         dropping.join().unwrap();

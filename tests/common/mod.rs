@@ -221,18 +221,6 @@ pub fn panic_of<R>(function: impl FnOnce() -> R) -> String {
     }
 }
 
-/// Waits until the end of the runtime has begun, though workers may still be in
-/// the midst of a poll: from then on no job begins.
-#[track_caller]
-pub fn wait_for_shutdown(handle: &Handle) {
-    let has_ended = || {
-        let mut job = handle.spawn_blocking(|| ());
-        wait_until("the job", || job.is_finished());
-        poll_with(Pin::new(&mut job), Waker::noop()).map(|outcome| outcome.is_err())
-    };
-    wait_until("the end of the runtime", || has_ended() == Poll::Ready(true));
-}
-
 /// Waits until the end has begun, for tasks: from then on none is taken in.
 #[track_caller]
 pub fn wait_for_end(handle: &Handle) {
