@@ -6,7 +6,7 @@
 //! other.
 
 use crate::hooks::tell;
-use crate::sync::{Arc, AtomicBool, AtomicU64, Duration, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Duration, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
 use std::panic::Location;
@@ -132,7 +132,7 @@ pub(crate) struct Record {
     waker: Mutex<Option<Waker>>,
     /// The shard that the task is in, and its place there.
     shard: usize,
-    place: usize,
+    place: AtomicUsize,
 }
 
 impl Record {
@@ -230,11 +230,7 @@ impl TaskList {
         let kind = if info.state == TaskState::Blocking { 1 } else { 0 };
         tell!(spawned(info.id.0, runtime.0, &info.name, info.location, kind));
 
-        let shard = shard % self.shards.len();
-        let mut records = lock(&self.shards[shard].0);
-        let entry = records.vacant_entry();
-
-        // The record has its place, so that it can be removed without a search.
+        // Made outside of the lock, which the worker that ends a task takes as well.
         let record = Arc::new(Record {
             runtime,
             id: info.id,
@@ -243,10 +239,13 @@ impl TaskList {
             is_queued: AtomicBool::new(false),
             is_aborted: AtomicBool::new(false),
             waker: Mutex::new(None),
-            shard,
-            place: entry.key(),
+            shard: shard % self.shards.len(),
+            place: AtomicUsize::new(0),
         });
-        entry.insert(record.clone());
+
+        // Where it is, so that it can be removed without a search. Nobody else asks yet.
+        let place = lock(&self.shards[record.shard].0).insert(record.clone());
+        record.place.store(place, Ordering::Relaxed);
         record
     }
 
@@ -257,7 +256,7 @@ impl TaskList {
 
         // The record is held by the caller as well. So nothing is dropped under this lock.
         let mut shard = lock(&self.shards[record.shard].0);
-        shard.try_remove(record.place);
+        shard.try_remove(record.place.load(Ordering::Relaxed));
 
         // A burst of tasks has gone.
         if shard.is_empty() && shard.capacity() > ROOM_MIN {
