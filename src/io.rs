@@ -13,7 +13,7 @@ use crate::sync::Arc;
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
-use std::io::{Error, ErrorKind, IoSlice, Read, Result, Write};
+use std::io::{ErrorKind, IoSlice, Read, Result, Write};
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -245,8 +245,7 @@ impl<T: AsSource> Async<T> {
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
         let tried = self.try_once(direction, attempt);
-        let is_in_vain = |error: &Error| error.kind() == ErrorKind::WouldBlock;
-        if tried.as_ref().is_err_and(is_in_vain) {
+        if tried.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
             // Who tries again and again, and never waits, must find what has come.
             self.runtime.driver.ask_for_next(self.get_ref().source(), &self.source)?;
         }

@@ -132,8 +132,7 @@ impl Pool {
         // Each free thread takes one of the first jobs. Nobody comes for those behind them.
         let mut given_up = state.jobs.split_off(begun);
         state.given_up.append(&mut given_up);
-        let begun: Vec<Id> = state.jobs.iter().map(|job| job.metadata().id).collect();
-        state.begun.extend(begun);
+        state.begun = state.jobs.iter().map(|job| job.metadata().id).collect();
         state.is_closed = true;
         let any_thread = state.threads > 0;
         drop(state);

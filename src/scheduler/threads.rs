@@ -21,8 +21,8 @@ pub(crate) fn start_all(
 ) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
         // A worker whose thread does not start leaves its loop when this is dropped.
-        let workers: Vec<_> =
-            (0..shared.workers.len()).map(|index| InLoop(shared.clone(), index)).collect();
+        let all = 0..shared.workers.len();
+        let workers: Vec<_> = all.map(|index| InLoop(shared.clone(), index)).collect();
         for worker in workers {
             // If this fails, those that are left are dropped.
             let name = (shared.config.thread_name)(&format!("worker-{}", worker.1));

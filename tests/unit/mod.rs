@@ -8,3 +8,10 @@ mod reactor;
 mod readiness;
 mod sleep;
 mod timers;
+
+/// See what stands above it.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_record_is_small() {
+    assert!(size_of::<crate::registry::Record>() + 2 * size_of::<usize>() <= 120);
+}
