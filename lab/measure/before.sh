@@ -54,7 +54,7 @@ sed -i -Ez 's|\ndefault-members = \[[^]]*\]||; s|\nmembers = \[[^]]*\]|\nmembers
   "$tree/Cargo.toml"
 
 # A tree in which all packages stand at the top, as they once did.
-if [ ! -e "$tree/crates/compat/Cargo.toml" ]; then
+if [ ! -e "$tree/crates/arc-compat/Cargo.toml" ]; then
   sed -i 's|\.\./\.\./crates/|../../|' "$tree/lab/measure/Cargo.toml"
 fi
 if [ $# = 3 ]; then

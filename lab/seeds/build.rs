@@ -63,7 +63,7 @@ const PARTS: [&str; 4] = ["sync", "task", "time.rs", "wake.rs"];
 fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    let source = here.join("../../crates/util/src");
+    let source = here.join("../../crates/arc-util/src");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={}", source.display());
 

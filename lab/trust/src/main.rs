@@ -193,7 +193,7 @@ fn workspace_root() -> PathBuf {
 /// for the dependencies, so that these need not be built again.
 fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
     fs::create_dir_all(copy)?;
-    for folder in ["src", "crates/trace", "lab/models"] {
+    for folder in ["src", "crates/arc-trace", "lab/models"] {
         copy_folder(&root.join(folder), &copy.join(folder))?;
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;

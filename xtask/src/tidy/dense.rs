@@ -110,7 +110,7 @@ mod tests {
             "a += Duration::from(x == y);",
             "a += u8::from(x & 1);",
         ];
-        let lines = |text: &str| lines_found(dense, "crates/macros/src/a.rs", text);
+        let lines = |text: &str| lines_found(dense, "crates/arc-macros/src/a.rs", text);
         for statement in is_found {
             assert_eq!(lines(&format!("fn f() {{\n{statement}\n}}\n")), [2], "{statement}");
         }

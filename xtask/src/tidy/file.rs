@@ -51,7 +51,7 @@ impl File {
 
     /// The words of a file that is part of the one count of lines.
     pub fn own(&self) -> Option<&Rust> {
-        let is_macros = self.name.starts_with("crates/macros/src/");
+        let is_macros = self.name.starts_with("crates/arc-macros/src/");
         self.rust.as_ref().filter(|_| is_macros || self.name.starts_with("src/"))
     }
 }

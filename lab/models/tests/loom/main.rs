@@ -65,9 +65,9 @@ mod task;
 mod time;
 
 // The recorder's, likewise.
-#[path = "../../../../crates/trace/src/event.rs"]
+#[path = "../../../../crates/arc-trace/src/event.rs"]
 mod event;
-#[path = "../../../../crates/trace/src/ring.rs"]
+#[path = "../../../../crates/arc-trace/src/ring.rs"]
 mod ring;
 
 // The models.

@@ -164,7 +164,7 @@ fn too_many_polls_list_the_tasks() {
     let outcome = simulate(1, heartbeat_beside_a_task_that_is_stuck()).outcome;
     let text = outcome.unwrap_err().to_string();
     let place = |what| text.find(what).unwrap_or_else(|| panic!("no {what:?}: {text}"));
-    assert!(place("\"stuck\", spawned at crates/sim/tests/report.rs") < place("\"heartbeat\""));
+    assert!(place("\"stuck\", spawned at crates/arc-sim/tests/report.rs") < place("\"heartbeat\""));
     assert!(place("the main future, last polled") < place("\"heartbeat\""), "{text}");
 }
 

@@ -583,7 +583,7 @@ fn failure_writes_the_timeline_of_its_seed() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(path).unwrap();
     assert!(text.contains("of 1 threads and 3 tasks"), "not of this seed alone: {text}");
-    assert!(text.contains("block_on 3 (crates/sim/tests/simulation.rs"), "{text}");
+    assert!(text.contains("block_on 3 (crates/arc-sim/tests/simulation.rs"), "{text}");
     assert!(text.contains("has waited for 3600 s for nothing that arc knows of"), "{text}");
 }
 

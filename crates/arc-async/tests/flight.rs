@@ -61,7 +61,7 @@ fn poll_that_is_stuck_writes_the_timeline_while_it_lasts() {
 
     let text = take(&path);
     assert!(text.contains("worker 0 is stuck: it has polled task"), "{text}");
-    assert!(text.contains("\"hog\" (crates/arc/tests/flight.rs:"), "{text}");
+    assert!(text.contains("\"hog\" (crates/arc-async/tests/flight.rs:"), "{text}");
     let_go.send(()).unwrap();
     runtime.block_on(hog).unwrap();
 }
