@@ -1,12 +1,8 @@
 //! What a runtime can be configured with before it is built.
 
-use crate::panic::ignore_panic;
-use crate::registry::TaskInfo;
 use crate::sync::{Arc, Duration};
-use std::io::{self, Write};
 use std::ops::RangeInclusive;
-use std::sync::{Mutex, PoisonError};
-use std::{env, fmt, thread};
+use std::{fmt, thread};
 
 /// Each worker has a bit in a 64-bit word, which says who sleeps (`scheduler/sleep.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
@@ -34,8 +30,6 @@ pub enum UnhandledPanic {
 
 /// A hook that a thread calls.
 type Hook = Arc<dyn Fn() + Send + Sync>;
-/// A hook that is told of a long poll.
-type ReportHook = Arc<dyn Fn(&TaskInfo) + Send + Sync>;
 
 /// Configures and builds a [`Runtime`](crate::runtime::Runtime).
 ///
@@ -62,8 +56,6 @@ pub struct Builder {
     pub(crate) on_thread_start: Vec<Hook>,
     pub(crate) on_thread_stop: Vec<Hook>,
     pub(crate) event_interval: u32,
-    pub(crate) long_poll_limit: Duration,
-    pub(crate) on_long_poll: Reporter,
     pub(crate) unhandled_panic: UnhandledPanic,
 }
 
@@ -72,7 +64,7 @@ impl Builder {
     /// one per core.
     pub fn new_multi_thread() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let mut builder = Self {
+        Self {
             flavor: RuntimeFlavor::MultiThread,
             workers: cores.min(WORKERS_MAX),
             thread_name: Arc::new(|suffix| format!("arc-{suffix}")),
@@ -84,20 +76,8 @@ impl Builder {
             on_thread_stop: Vec::new(),
             // After so many polls a worker looks outside of its queue: tokio's number.
             event_interval: 61,
-            long_poll_limit: Duration::from_millis(100),
-            on_long_poll: Reporter::default(),
             unhandled_panic: UnhandledPanic::Ignore,
-        };
-
-        // The environment comes before the kind of build. Any other value is ignored, so that no
-        // program fails because of it.
-        let reports = match env::var("ARC_LONG_POLLS").as_deref() {
-            Ok("report") => true,
-            Ok("off") => false,
-            _ => cfg!(debug_assertions),
-        };
-        builder.report_long_polls(reports);
-        builder
+        }
     }
 
     /// Configures a runtime with one worker, which the thread in
@@ -218,70 +198,6 @@ impl Builder {
         self
     }
 
-    /// Sets for how long a poll may last before it is [reported](Self::on_long_poll); 100 ms by
-    /// default. `Duration::MAX` switches the reports off. A report may come some
-    /// milliseconds late, 7 on a busy runtime.
-    ///
-    /// # Panics
-    ///
-    /// When the limit is 0.
-    #[track_caller]
-    pub fn long_poll_limit(&mut self, limit: Duration) -> &mut Self {
-        let least = Duration::from_nanos(1);
-        self.long_poll_limit = within("long_poll_limit", limit, least..=Duration::MAX);
-        self
-    }
-
-    /// Sets a hook that is called when one poll of a task, or of the future in a `block_on`, has
-    /// lasted for [`long_poll_limit`](Self::long_poll_limit). By default a debug build prints a
-    /// line to standard error ([`report_long_polls`](Self::report_long_polls)).
-    ///
-    /// The hook is called once for each such poll, while the poll still lasts, on a thread of its
-    /// own. If it blocks, it holds up nothing else: no worker, not the end of the runtime, but only
-    /// other reports, which are made one after the other. The end of the runtime does not wait for
-    /// a call that goes on.
-    ///
-    /// On a machine that is far too busy, a poll may be reported whose thread only waited for a
-    /// core.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # mod log { pub fn warn(_: String) {} }
-    /// let runtime = arc::runtime::Builder::new_multi_thread()
-    ///     .on_long_poll(|task| log::warn(format!("it should use spawn_blocking: {task}")))
-    ///     .build()?;
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn on_long_poll(&mut self, hook: impl Fn(&TaskInfo) + Send + Sync + 'static) -> &mut Self {
-        self.on_long_poll.hook = Some(Arc::new(hook));
-        self
-    }
-
-    /// Sets whether long polls are [reported](Self::on_long_poll) on standard error.
-    ///
-    /// By default a program that was built without optimization (`debug_assertions`) reports them,
-    /// and a release build does not: what a library prints unasked would be in the way of a
-    /// command-line tool. The environment variable `ARC_LONG_POLLS` sets another default: `report`
-    /// or `off`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let runtime = arc::runtime::Builder::new_multi_thread().report_long_polls(true).build()?;
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn report_long_polls(&mut self, report: bool) -> &mut Self {
-        self.on_long_poll = Reporter::default();
-        if report {
-            // If the line cannot be written, there is none, and no panic.
-            self.on_long_poll(|task| {
-                let _ = writeln!(io::stderr(), "arc: a poll holds its worker up: {task}");
-            });
-        }
-        self
-    }
-
     /// Sets what happens to the runtime when a task or a job of `spawn_blocking` panics, whether or
     /// not anybody awaits its handle. By default the runtime goes on.
     ///
@@ -305,36 +221,4 @@ impl Builder {
 fn within<T: PartialOrd + fmt::Debug>(what: &str, value: T, range: RangeInclusive<T>) -> T {
     assert!(range.contains(&value), "{what} must be in {range:?}, not {value:?}");
     value
-}
-
-/// Reports polls that last for too long.
-#[derive(Clone, Default)]
-pub(crate) struct Reporter {
-    /// If there is none, nothing is reported.
-    hook: Option<ReportHook>,
-    /// The thread that made the last report.
-    last: Arc<Mutex<Option<thread::JoinHandle<()>>>>,
-}
-
-impl Reporter {
-    /// Calls the hook on a thread of its own, unless `describe` finds nothing. If the hook blocks,
-    /// even for ever, it holds up nothing else: standard error may be a pipe that nobody reads.
-    ///
-    /// Returns false if the hook was not called, because an earlier call has not returned or
-    /// because the system starts no thread. Try again later.
-    pub(crate) fn report(&self, describe: impl FnOnce() -> Option<TaskInfo>) -> bool {
-        let Some(hook) = self.hook.clone() else { return true };
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            return false;
-        }
-
-        // Only now: to describe a task is to go through the list of all.
-        let Some(task) = describe() else { return true };
-
-        // A thread for each report: there are few, and none that waits for the next.
-        let call = move || ignore_panic(|| hook(&task));
-        *last = thread::Builder::new().name("arc-report".to_owned()).spawn(call).ok();
-        last.is_some()
-    }
 }

@@ -1,22 +1,52 @@
-//! Where the timeline and the simulation reach into the runtime.
+//! Where others look at the runtime, and where a simulation reaches into it.
 //!
-//! `tell!` tells a timeline what happens, by the feature `trace` (docs/TIMELINE.md). The functions
-//! of `sim` let a simulation take the place of the clock and choose the order of tasks, by the
-//! feature `sim` (docs/SIMULATION.md). Without these features nothing of either is compiled: pass
-//! over the calls when you read.
+//! `tell!` tells observers of an event, by the feature `observe` (the crate `arc-observe`), and a
+//! `Note` is what they may ask of a task. The functions of `sim` let a simulation take the place of
+//! the clock and choose the order of tasks, by the feature `sim` (docs/SIMULATION.md). Without these
+//! features nothing of either is compiled: pass over the calls when you read.
 
-/// Tells the timeline of an event. Without the feature `trace` it does nothing: the closure is
-/// never called, and only shows the compiler that the arguments are used.
-#[cfg(not(feature = "trace"))]
+/// Tells the observers of an event. Without the feature the closure is never called, and only shows
+/// the compiler that the arguments are used.
 macro_rules! tell {
     ($event:ident($($fact:expr),*)) => {
+        #[cfg(feature = "observe")]
+        arc_observe::tell(|it| it.$event($($fact),*));
+        #[cfg(not(feature = "observe"))]
         let _ = || ($($fact,)*);
     };
 }
-#[cfg(feature = "trace")]
-pub(crate) use arc_trace::tell;
-#[cfg(not(feature = "trace"))]
 pub(crate) use tell;
+
+#[cfg(feature = "observe")]
+pub(crate) use arc_observe as observe;
+
+/// What the runtime does where nobody looks at it.
+#[cfg(not(feature = "observe"))]
+pub(crate) mod observe {
+    pub(crate) enum Kind {
+        Task,
+        Job,
+        BlockOn,
+    }
+
+    pub(crate) struct Note;
+
+    impl Note {
+        pub(crate) fn new(_kind: Kind, _name: Option<&str>) -> Self {
+            Self
+        }
+
+        pub(crate) fn step(&self) {}
+    }
+
+    pub(crate) fn is_observed() -> bool {
+        false
+    }
+
+    pub(crate) fn tick(_runtime: u64, _since: std::time::Duration) -> bool {
+        false
+    }
+}
 
 #[cfg(feature = "sim")]
 pub use arc_sim_core::Instant;

@@ -127,6 +127,8 @@
 
 pub mod io;
 pub mod net;
+#[cfg(feature = "observe")]
+pub mod observe;
 pub mod runtime;
 pub mod task;
 pub mod time;

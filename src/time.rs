@@ -6,10 +6,10 @@
 
 use crate::driver::timers::Armed;
 use crate::hooks::tell;
-use crate::registry::RuntimeId;
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
+use crate::sync::Arc;
 use std::fmt;
 use std::mem::replace;
 use std::pin::Pin;
@@ -73,21 +73,19 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
-#[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
     state: State,
 }
 
-#[derive(Debug)]
 enum State {
     /// Made by [`sleep`], and not polled yet. The first poll most often follows at once. So it arms
     /// the timer without reading the clock again, which would take a fifth of the time that a timer
     /// takes.
     New,
     /// Armed in this runtime. It may have expired since.
-    Armed(RuntimeId, Armed),
+    Armed(Arc<Shared>, Armed),
     /// Not armed. The next poll reads the clock.
     Unarmed,
 }
@@ -125,40 +123,36 @@ impl Sleep {
         self.deadline = deadline;
 
         // Before the first poll, and after the timer has expired, no task waits.
-        let Some((id, waker)) = self.disarm() else { return };
+        let Some((runtime, waker)) = self.disarm() else { return };
 
         // A deadline that has passed needs no timer. If the runtime has ended meanwhile, its end
         // does not wake this task.
-        if self.is_elapsed() || !self.arm(id, waker.clone()) {
+        if self.is_elapsed() || !self.arm(runtime, waker.clone()) {
             waker.wake();
         }
     }
 
     /// Disarms the timer. Returns where it was armed, and the waker of the task that waits, which
     /// must be dropped or woken outside of any lock.
-    fn disarm(&mut self) -> Option<(RuntimeId, Waker)> {
+    fn disarm(&mut self) -> Option<(Arc<Shared>, Waker)> {
         let former = replace(&mut self.state, State::Unarmed);
-        let State::Armed(id, armed) = former else { return None };
-        let disarm = |runtime: &Shared, _| runtime.driver.timers.disarm(&armed);
-        Some((id, context::with_runtime(id, disarm).flatten()?))
+        let State::Armed(runtime, armed) = former else { return None };
+        let waker = runtime.driver.timers.disarm(&armed)?;
+        Some((runtime, waker))
     }
 
     /// Arms the timer. Returns false if the runtime has ended.
-    ///
-    /// The end takes the runtime out of the table `RUNTIMES`, and then wakes all timers. A waker
-    /// that is armed after that would stay, and may hold the runtime. So the table's lock is held,
-    /// except on a worker, as the end waits for its poll.
-    fn arm(&mut self, id: RuntimeId, waker: Waker) -> bool {
-        let armed = context::with_runtime(id, |runtime, worker| {
-            let (armed, alarm_is_late) = runtime.driver.timers.arm(worker, self.deadline, waker);
-            // The worker in the seat would sleep too long.
-            if alarm_is_late && runtime.sleepers.is_seat_taken() {
-                runtime.driver.notify();
-            }
-            armed
-        });
-        self.state = armed.map_or(State::Unarmed, |armed| State::Armed(id, armed));
-        matches!(self.state, State::Armed(..))
+    fn arm(&mut self, runtime: Arc<Shared>, waker: Waker) -> bool {
+        let worker = context::worker_of(runtime.id).map(|worker| worker.index);
+        let armed = runtime.driver.timers.arm(worker, self.deadline, waker);
+        let Some((armed, alarm_is_late)) = armed else { return false };
+
+        // The worker in the seat would sleep too long.
+        if alarm_is_late && runtime.sleepers.is_seat_taken() {
+            runtime.driver.notify();
+        }
+        self.state = State::Armed(runtime, armed);
+        true
     }
 
     /// As `poll`, but without regard to the task's budget.
@@ -168,12 +162,10 @@ impl Sleep {
         // Cloned and dropped outside of any lock, as that is code of the user's. The waker may be
         // another one than the last time.
         let mut waker = context.waker().clone();
-        if let State::Armed(id, armed) = &self.state {
-            let exchange =
-                |runtime: &Shared, _| runtime.driver.timers.replace_waker(armed, &mut waker);
-            if context::with_runtime(*id, exchange) == Some(true) {
-                return Poll::Pending;
-            }
+        if let State::Armed(runtime, armed) = &self.state
+            && runtime.driver.timers.replace_waker(armed, &mut waker)
+        {
+            return Poll::Pending;
         }
 
         // The timer has expired, or the deadline was over before anybody waited.
@@ -182,9 +174,15 @@ impl Sleep {
         }
 
         // It is not armed yet, or the runtime in which it was has ended.
-        let id = context::current("a timer was used").runtime.id;
-        assert!(self.arm(id, waker), "a timer's arc runtime has ended");
+        let runtime = context::current("a timer was used").runtime.clone();
+        assert!(self.arm(runtime, waker), "a timer's arc runtime has ended");
         Poll::Pending
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Sleep").field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }
 

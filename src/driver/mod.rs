@@ -21,6 +21,7 @@ use crate::driver::kernel::{Kernel, Until};
 use crate::driver::reactor::{Lent, Source, Waiter, WaiterKind, gone};
 use crate::driver::readiness::{GONE, HANG_UP, READY};
 use crate::driver::timers::Timers;
+use crate::hooks::observe::is_observed;
 use crate::hooks::{sim, tell};
 use crate::panic::{give_up, wake};
 use crate::sync::{Arc, Instant, Mutex, lock};
@@ -96,21 +97,26 @@ impl Driver {
     /// own. Either ends the process.
     pub(crate) fn collect(&self, until: Until, wakers: &mut Vec<Waker>) {
         tell!(asks_kernel(until != self.now()));
+        let mut told = Vec::new();
         let waited = self.kernel.wait(until, |events| {
-            tell!(kernel_told());
-
             // One lock for all events of this wait.
             let sources = lock(&self.sources);
             for event in events {
                 // The source may be gone by now.
                 if let Some(source) = sources.slab.get(event.key) {
-                    tell!(ready(source.number, event.ready));
+                    if is_observed() {
+                        told.push((source.number, event.ready));
+                    }
                     let flags = if event.hang_up { READY | HANG_UP } else { READY };
                     source.collect(event.ready, flags, wakers);
                 }
             }
         });
         waited.unwrap_or_else(|error| give_up("waiting for the kernel", &error));
+        tell!(kernel_told());
+        for (source, directions) in told {
+            tell!(ready(source, directions));
+        }
         self.timers.expire(self.timers.nanos(Instant::now()), wakers);
     }
 
@@ -177,8 +183,6 @@ impl Driver {
         if source.readiness[direction].load().is_ready() {
             return Poll::Ready(Ok(()));
         }
-        tell!(waits_for_io(source.number, direction));
-
         // If the kernel refuses, the waker is not left here.
         self.ask(io, source)?;
         let mine = &mut waiting[direction];
@@ -196,6 +200,7 @@ impl Driver {
                 pushed_out.into_iter().for_each(wake);
             }
         }
+        tell!(waits_for_io(source.number, direction));
         Poll::Pending
     }
 

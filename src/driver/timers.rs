@@ -30,7 +30,7 @@
 //! it is until then, which costs one empty turn.
 
 use crate::driver::wheel::{Key, Wheel};
-use crate::sync::{AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
+use crate::sync::{AtomicBool, AtomicU64, Duration, Instant, Mutex, Ordering, fence, lock};
 use std::mem::swap;
 use std::task::Waker;
 
@@ -47,6 +47,9 @@ pub(crate) struct Timers {
     /// The alarm, or an earlier time for which the waiting worker is being notified. While nobody
     /// waits it means nothing.
     pub(crate) alarm_at: AtomicU64,
+    /// The runtime has ended. Set before the wheels are locked to be emptied, and read under their
+    /// locks.
+    is_closed: AtomicBool,
 }
 
 /// A worker's timers, on cache lines of their own.
@@ -68,7 +71,12 @@ impl Timers {
     pub(crate) fn new(shards: usize) -> Self {
         let new = |_| Shard { wheel: Mutex::new(Wheel::new()), earliest: AtomicU64::new(NEVER) };
         let shards = (0..shards).map(new).collect();
-        Self { epoch: Instant::now(), shards, alarm_at: AtomicU64::new(0) }
+        Self {
+            epoch: Instant::now(),
+            shards,
+            alarm_at: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn nanos(&self, instant: Instant) -> u64 {
@@ -78,19 +86,29 @@ impl Timers {
 
     /// Takes A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag says
     /// whether the alarm is too late for it. Then the caller has to notify the worker in the seat,
-    /// if there is one.
-    pub(crate) fn arm(&self, worker: Option<usize>, due: Instant, waker: Waker) -> (Armed, bool) {
+    /// if there is one. `None` if the runtime has ended: nobody would wake the waker.
+    pub(crate) fn arm(
+        &self,
+        worker: Option<usize>,
+        due: Instant,
+        waker: Waker,
+    ) -> Option<(Armed, bool)> {
         let deadline = self.nanos(due);
 
         // A thread that runs no worker arms timers seldom, and takes any wheel.
         let shard = worker.unwrap_or_else(|| fastrand::usize(..self.shards.len()));
         let Shard { wheel, earliest } = &self.shards[shard];
 
-        // A1
+        // The lock goes before the waker, whose drop may run user code.
         let mut wheel = lock(wheel);
+        if self.is_closed.load(Ordering::Relaxed) {
+            return None;
+        }
+
+        // A1
         let armed = Armed { shard, key: wheel.insert(deadline, waker) };
         if deadline >= earliest.load(Ordering::Relaxed) {
-            return (armed, false);
+            return Some((armed, false));
         }
         earliest.store(deadline, Ordering::Relaxed);
         drop(wheel);
@@ -102,7 +120,7 @@ impl Timers {
         // waiting worker sees that worker in the seat.
         let until = deadline | SLACK;
         let is_late = self.alarm_at.fetch_min(until, Ordering::Acquire) > until;
-        (armed, is_late)
+        Some((armed, is_late))
     }
 
     /// Disarms a timer. Returns its waker, which must be dropped outside of any lock, or `None` if
@@ -142,6 +160,12 @@ impl Timers {
     pub(crate) fn earliest(&self) -> Option<u64> {
         let read = |shard: &Shard| shard.earliest.load(Ordering::Relaxed);
         self.shards.iter().map(read).min().filter(|&earliest| earliest < NEVER)
+    }
+
+    /// The runtime has ended: takes the wakers of all timers, and no timer can be armed any more.
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.expire(NEVER, wakers);
     }
 
     /// Takes the wakers of all timers whose deadline is not after `now`. With `NEVER` these are all

@@ -1,21 +1,20 @@
 //! Run a future to its end on the calling thread.
 //!
 //! On a multi-thread runtime the thread polls its own future and parks. It runs no tasks: they
-//! belong to the workers. On a current-thread runtime the thread takes the lease, if that is
-//! free, and then also runs all tasks (`scheduler/lease.rs`).
+//! belong to the workers. On a current-thread runtime the thread also runs the worker, and so all
+//! tasks, unless another thread in `block_on` does so already (`scheduler/crew.rs`).
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
+use crate::hooks::observe::{Kind, Note, is_observed};
 use crate::hooks::tell;
-use crate::scheduler::context::{self, Guard, Role};
-use crate::scheduler::lease::Main;
+use crate::scheduler::budget;
+use crate::scheduler::context::{self, Role};
+use crate::scheduler::root::Root;
 use crate::scheduler::shared::Shared;
-use crate::scheduler::threads::SignedOn;
-use crate::scheduler::worker::Worker;
-use crate::scheduler::{budget, end};
-use crate::sync::{Arc, Ordering, thread};
+use crate::scheduler::threads::{InLoop, SignedOn};
+use crate::sync::{Arc, thread};
 use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
 
 #[track_caller]
@@ -26,83 +25,86 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
 
-    // The line of the caller is what a report shows.
-    let main = Main::new(shared.id, shared.config.flavor);
+    // The line of the caller is what observers are told.
+    let root = Arc::new(Root::new(Note::new(Kind::BlockOn, None)));
 
     // The future may be large, and the stack of this thread small.
     if size_of::<F>() > FUTURE_SIZE_MAX {
-        run(shared, &main, Box::pin(future))
+        run(shared, &root, Box::pin(future))
     } else {
-        run(shared, &main, future)
+        run(shared, &root, future)
     }
 }
 
 /// What is dropped here goes in this order: the future, the context, the entry in the list. So the
 /// future's drop may still use the runtime.
-fn run<F: Future>(shared: &Arc<Shared>, main: &Arc<Main>, future: F) -> F::Output {
-    // The monitor watches what is in this list, and the end wakes it.
-    let _listed = shared.mains.enter(main);
+fn run<F: Future>(shared: &Arc<Shared>, root: &Arc<Root>, future: F) -> F::Output {
+    // The end wakes what is in this list.
+    tell!(spawned(root.id.0, shared.id.0, &root.note));
+    let _entered = shared.roots.enter(root);
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
-    let _context = context::enter_as(Role::Polling, shared.clone(), None);
-    tell!(blocks_on(main.id.0));
-    wait_for(shared, main, pin!(future))
+    let _context = context::enter(Role::Polling, shared.clone(), None);
+    wait_for(shared, root, pin!(future))
 }
 
-/// The loop of a thread in `block_on`. If the thread has the lease, that goes before the future.
+/// The loop of a thread in `block_on`. If the thread runs the worker, it gives that up before the
+/// future is dropped.
 fn wait_for<F: Future>(
     shared: &Arc<Shared>,
-    main: &Arc<Main>,
+    root: &Arc<Root>,
     mut future: Pin<&mut F>,
 ) -> F::Output {
-    // SeqCst pairs with `Main::wake`: a worker's bit is set before this is loaded, and `wake`
-    // stores this before it claims the worker.
-    let is_called = || main.woken.load(Ordering::SeqCst) || shared.is_ending();
-    let mut lease = None;
+    // The waker is the same for each poll, so that those who keep it see that.
+    let waker = Waker::from(Arc::new(RootWaker { root: root.clone(), runtime: shared.clone() }));
+    let mut duty = None;
     loop {
-        // 1. Check for the end. If it has not come, take the lease if that is free. At the end, the
-        // drop of the lease closes the runtime.
+        // 1. Check for the end. If it has come, leave the worker: that may close the runtime.
+        // Otherwise run the worker, if there is one that nobody runs.
         if shared.is_ending() {
-            lease = None;
+            duty = None;
             refuse_after_the_end(shared);
-        } else if main.flavor == RuntimeFlavor::CurrentThread && lease.is_none() {
-            lease = Lease::take(shared);
+        } else if duty.is_none() {
+            duty = Duty::take(shared);
         }
 
-        // 2. Poll the future, if it was woken. The flag is cleared before the poll: a wake-up that
-        // comes during it asks for another one. Acquire pairs with `wake`: what was done before the
-        // wake-up is seen.
-        let is_due = main.woken.swap(false, Ordering::Acquire);
-        if is_due && let Poll::Ready(output) = poll(shared, main, future.as_mut()) {
+        // 2. Poll the future, if it was woken.
+        let is_due = root.take_wake_up();
+        if is_due && let Poll::Ready(output) = poll(shared, root, &waker, future.as_mut()) {
             // The output may be an error that the end itself caused.
             refuse_after_the_end(shared);
             return output;
         }
 
-        // 3. Run one task, or sleep. At most one task comes between two polls of this future, and
-        // at most one poll between two tasks: neither starves the other.
-        match &lease {
-            Some(Lease { worker, .. }) => worker.run_one(&is_called),
-            // The poll may have parked this thread, and so used up the unpark of a lease that has
-            // ended. So ask for the lease once more before parking.
+        // 3. Run tasks, or sleep.
+        match &duty {
+            Some(duty) => duty.run_tasks(root, is_due),
+            // The poll may have parked this thread, and so used up the unpark of a thread that has
+            // left the worker. So ask for the worker once more before parking.
             None if is_due => {}
             None => thread::park(),
         }
     }
 }
 
-fn poll<F: Future>(shared: &Shared, main: &Arc<Main>, future: Pin<&mut F>) -> Poll<F::Output> {
-    // The monitor reports a poll that does not return.
-    main.step();
-    shared.monitor.ring();
+fn poll<F: Future>(
+    shared: &Shared,
+    root: &Root,
+    waker: &Waker,
+    future: Pin<&mut F>,
+) -> Poll<F::Output> {
+    root.note.step();
+    tell!(begins(root.id.0, &root.note));
+    if is_observed() {
+        // They may want to know of a poll that does not return: the monitor has to look.
+        shared.monitor.ring();
+    }
 
-    // The waker is the same each time, so that those who keep it see that.
-    let waker = Waker::from(main.clone());
-    let mut context = Context::from_waker(&waker);
+    let mut context = Context::from_waker(waker);
     let poll = budget::with_budget(|| future.poll(&mut context));
 
-    // Whatever it returned: from here on it is no longer in a poll.
-    main.step();
+    root.note.step();
+    tell!(ends(root.id.0));
     poll
 }
 
@@ -117,55 +119,64 @@ fn refuse_after_the_end(shared: &Shared) {
     );
 }
 
-impl Wake for Main {
-    /// SeqCst pairs with the load in `wait_for`.
-    fn wake(self: Arc<Self>) {
-        if self.woken.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        self.thread.unpark();
+struct RootWaker {
+    root: Arc<Root>,
+    runtime: Arc<Shared>,
+}
 
-        // A thread with the lease sleeps as the only worker does, perhaps in the seat. If another
-        // thread has the lease, that one wakes up for nothing.
-        if self.flavor == RuntimeFlavor::CurrentThread {
-            context::with_runtime(self.runtime, |runtime, _| runtime.wake_worker(0));
+impl Wake for RootWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // A thread that runs the worker sleeps as workers do, perhaps in the seat. If another
+        // thread runs it, that one wakes up for nothing.
+        let is_first = self.root.wake();
+        if is_first && self.runtime.config.flavor == RuntimeFlavor::CurrentThread {
+            self.runtime.wake_worker(0);
         }
     }
 }
 
-/// The calling thread has the lease of a current-thread runtime, and runs its worker.
-struct Lease {
-    worker: Rc<Worker>,
-    _context: Guard,
+/// The calling thread runs the worker of a current-thread runtime.
+struct Duty {
+    in_loop: InLoop,
     /// The end waits for this thread to leave, as for a worker's own.
     _signed_on: SignedOn,
 }
 
-impl Lease {
-    /// This thread signs on before it has the lease. Otherwise the end could find the lease taken,
-    /// and nobody to wait for, and return while this thread still runs a task.
+impl Duty {
+    /// This thread signs on before it enters the loop. Otherwise the end could find somebody in the
+    /// loop, and nobody to wait for, and return while this thread still runs a task.
     fn take(shared: &Arc<Shared>) -> Option<Self> {
-        let signed_on = SignedOn::new(shared.clone()).ok()?;
-
-        // If another thread has it, this one is unparked when that one leaves.
-        if !shared.mains.take_lease() {
+        if shared.config.flavor == RuntimeFlavor::MultiThread {
             return None;
         }
 
-        // There is one worker, and it has the number 0.
-        let worker = Rc::new(Worker::new(shared.clone(), 0));
-        let running = Some(worker.clone());
-        let context = context::enter_as(Role::Polling, shared.clone(), running);
-        Some(Self { worker, _context: context, _signed_on: signed_on })
+        // If another thread runs the worker, this one is unparked when that one leaves.
+        let signed_on = SignedOn::new(shared.clone()).ok()?;
+        let in_loop = InLoop::enter(shared, 0)?;
+        Some(Self { in_loop, _signed_on: signed_on })
     }
-}
 
-impl Drop for Lease {
-    /// What the worker has collected goes into its queue first. The context still names the worker
-    /// until it is dropped. That does no harm: on this thread only `close` wakes tasks before that,
-    /// and it has a context of its own.
-    fn drop(&mut self) {
-        self.worker.wake_collected();
-        end::end_lease(&self.worker.shared);
+    /// Runs the tasks that are ready, and sleeps if there are none.
+    ///
+    /// As on tokio, the future comes again only after these tasks, but after no more than
+    /// `event_interval` of them. So neither starves the other.
+    fn run_tasks(&self, root: &Root, was_polled: bool) {
+        let worker = &self.in_loop.worker;
+        if was_polled {
+            worker.count_poll();
+        }
+
+        let shared = &worker.shared;
+        let is_called = || root.is_woken() || shared.is_ending();
+        for _ in 0..shared.config.event_interval {
+            let has_polled = worker.run_one(&is_called);
+            if !has_polled || shared.is_ending() {
+                break;
+            }
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
-use crate::registry::{RuntimeId, TaskInfo, TaskState};
+use crate::hooks::observe::{Kind, Note};
+use crate::registry::RuntimeId;
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads};
-use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread};
+use crate::sync::{Arc, Duration, thread};
 use crate::task::spawn::spawn_on;
 use crate::task::{JoinHandle, spawn_blocking};
 use std::fmt;
@@ -34,18 +35,13 @@ impl Builder {
         }
         let shared = Arc::new(Shared::new(config)?);
 
-        // Other threads find it by its id from now on.
-        let mut runtimes = RUNTIMES.write().unwrap_or_else(PoisonError::into_inner);
-        runtimes.insert(shared.id, shared.clone());
-        drop(runtimes);
-
         // If a panic ends this function, the drop ends the runtime.
         let handle = Handle { shared: shared.clone() };
         let mut runtime = Runtime { handle, threads: AssertUnwindSafe(Vec::new()) };
 
         // A thread may not start: then those that did are ended again.
         if let Err(error) = threads::start_all(&shared, &mut runtime.threads) {
-            end::begin(&shared, Duration::MAX);
+            end::begin(&shared);
             end::join(&shared, take(&mut *runtime.threads), Duration::MAX);
             return Err(error);
         }
@@ -105,10 +101,6 @@ impl Runtime {
     /// one drops the futures, and however long that takes, it stays here. The thread-locals of
     /// threads that have nothing else to do are dropped without a limit, too.
     ///
-    /// Returns the tasks that had not finished: those that were dropped where they waited, and
-    /// those whose poll (`Running`) or job (`Blocking`) still goes on. Jobs that had not begun
-    /// are given up, and are not in the list.
-    ///
     /// # Panics
     ///
     /// Inside a task or `block_on`, unless the limit is zero.
@@ -118,16 +110,13 @@ impl Runtime {
     /// ```
     /// use std::time::Duration;
     /// let runtime = arc::runtime::Runtime::new()?;
-    /// let _ = runtime.spawn(std::future::pending::<()>());
-    /// for task in runtime.shutdown(Duration::from_secs(10)) {
-    ///     eprintln!("not finished: {task}");
-    ///     assert_eq!(task.location.file(), file!());
-    /// }
+    /// let task = runtime.spawn(std::future::pending::<()>());
+    /// runtime.shutdown(Duration::from_secs(10));
+    /// assert!(task.is_finished());
     /// # std::io::Result::Ok(())
     /// ```
-    pub fn shutdown(mut self, limit: Duration) -> Vec<TaskInfo> {
+    pub fn shutdown(mut self, limit: Duration) {
         self.shut_down(limit);
-        end::report(&self.shared)
     }
 
     /// Ends the runtime without waiting. This may be called inside a task, even one of its own.
@@ -142,13 +131,13 @@ impl Runtime {
         // There are none if `shutdown` or `shutdown_background` was called before the drop.
         let threads = take(&mut *self.threads);
         if threads.is_empty() || context::role() == Role::Polling && !limit.is_zero() {
-            end::begin(&self.shared, Duration::ZERO);
+            end::begin(&self.shared);
 
             // A second panic while another one unwinds would abort the process.
             assert!(
                 threads.is_empty() || thread::panicking(),
                 "a Runtime was dropped inside a task or block_on, or shut down there. It ends in \
-                 the background, as to wait for its threads would block a worker. Use \
+                 the background, because waiting for its threads would block a worker. Use \
                  `Runtime::shutdown_background`, or drop it elsewhere"
             );
             return;
@@ -159,15 +148,13 @@ impl Runtime {
         let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
 
         // The threads sign off, and are joined.
-        end::begin(&self.shared, limit);
+        end::begin(&self.shared);
         end::join(&self.shared, threads, limit);
     }
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        // Nobody reads the report.
-        *lock(&self.shared.unfinished) = Some(Vec::new());
         self.shut_down(Duration::MAX);
     }
 }
@@ -218,7 +205,7 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
-        spawn_on(&self.shared, TaskInfo::new(TaskState::Idle), future)
+        spawn_on(&self.shared, Note::new(Kind::Task, None), future)
     }
 
     /// Runs a function that blocks on a thread of its own, also from outside the runtime. See
@@ -288,7 +275,7 @@ impl Handle {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
-        let context = context::enter(self.shared.clone());
+        let context = context::enter(context::role(), self.shared.clone(), context::worker());
         EnterGuard { _context: context, _handle: PhantomData }
     }
 
@@ -333,74 +320,6 @@ impl Handle {
     pub fn global_queue_depth(&self) -> usize {
         self.shared.injector.len()
     }
-
-    /// What a worker has done so far, in numbers. Workers are numbered from 0.
-    ///
-    /// Each worker counts for itself, so that it costs next to nothing. The numbers are read one
-    /// after the other, while the worker goes on.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such worker.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # #[arc::main]
-    /// # async fn main() {
-    /// arc::spawn(async {}).await.unwrap();
-    /// let runtime = arc::runtime::Handle::current();
-    /// let polls = (0..runtime.workers()).map(|worker| runtime.worker_counts(worker).polls);
-    /// assert_eq!(polls.sum::<u64>(), 1);
-    /// # }
-    /// ```
-    pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
-        // The worker goes on meanwhile, so these numbers may not agree.
-        let worker = &self.shared.workers[worker];
-        WorkerCounts {
-            polls: worker.polls.load(Ordering::Relaxed),
-            steals: worker.steals.load(Ordering::Relaxed),
-            parks: worker.parks.load(Ordering::Relaxed),
-            queued: worker.queue.len(),
-        }
-    }
-
-    /// Describes each task that has not ended, in no particular order.
-    ///
-    /// The list is no snapshot: the tasks go on while it is made. A task that was running may have
-    /// stopped since, and a task that was spawned meanwhile may be missing.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # #[arc::main]
-    /// # async fn main() {
-    /// let task = arc::task::spawn_named("waiter", std::future::pending::<()>());
-    /// let tasks = arc::runtime::Handle::current().tasks();
-    /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
-    /// assert_eq!(tasks[0].id, task.id());
-    /// assert!(tasks.iter().all(|task| task.location.line() > 0));
-    /// # }
-    /// ```
-    pub fn tasks(&self) -> Vec<TaskInfo> {
-        self.shared.describe_tasks()
-    }
-}
-
-/// What one worker has done so far; made by [`Handle::worker_counts`].
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct WorkerCounts {
-    /// How often it has polled a task.
-    pub polls: u64,
-    /// How many tasks it has taken from the queues of other workers. Tasks that others took from it
-    /// at the same time may be missing.
-    pub steals: u64,
-    /// How often it has gone to sleep, because it had nothing to do.
-    pub parks: u64,
-    /// How many tasks wait in its own queue now. While polls are long, tasks wait in the queue that
-    /// belongs to all workers: [`Handle::global_queue_depth`].
-    pub queued: usize,
 }
 
 impl fmt::Debug for Handle {

@@ -5,5 +5,5 @@ mod handle;
 
 pub use crate::builder::{Builder, RuntimeFlavor, UnhandledPanic};
 pub use crate::registry::RuntimeId as Id;
-pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError, WorkerCounts};
+pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError};
 pub use crate::scheduler::context::may_block;

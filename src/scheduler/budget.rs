@@ -153,9 +153,8 @@ pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<()> {
     }
     LEFT.set(left - 1);
 
-    // The task goes to the end of a queue.
+    // The task goes to the end of a queue. It is woken at once, as it waits for nothing.
     tell!(out_of_budget());
-    // Woken at once: it has not to wait for anything.
     context.waker().wake_by_ref();
     Poll::Pending
 }

@@ -1,11 +1,11 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
+use crate::hooks::tell;
 use crate::registry::{Id, RuntimeId};
-use crate::scheduler::queue::Runnable;
-use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::shared::{Runnable, Shared};
 use crate::scheduler::worker::Worker;
-use crate::sync::{Arc, Ordering, PoisonError};
+use crate::sync::{Arc, Ordering, thread};
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
 use std::rc::Rc;
@@ -73,54 +73,28 @@ pub(crate) fn worker() -> Option<Rc<Worker>> {
 }
 
 /// The worker that this thread runs, if it is one of the runtime.
-fn worker_of(runtime: RuntimeId) -> Option<Rc<Worker>> {
+pub(crate) fn worker_of(runtime: RuntimeId) -> Option<Rc<Worker>> {
     worker().filter(|worker| worker.shared.id == runtime)
 }
 
-/// Queues a task that was spawned or woken. If its runtime is closed, the task comes back, to be
-/// dropped.
-pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
-    let id = runnable.metadata().runtime;
-    runnable.metadata().enter_queue();
+/// Queues a task that was spawned or woken.
+pub(crate) fn schedule(runnable: Runnable) {
+    let record = runnable.metadata();
+    record.note.step();
+    tell!(queued(record.id.0, &record.note));
 
-    // A worker knows its own runtime, without the lock of the table.
-    if let Some(worker) = worker_of(id) {
-        worker.push(runnable);
-        return Ok(());
+    // The count of its runtime, which all threads share, is not touched for a worker's own task.
+    if let Some(worker) = worker_of(record.runtime.id) {
+        return worker.push(runnable);
     }
 
-    let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
-
-    // Under the lock of the table: it is the gate of the injector.
-    match runtimes.get(&id) {
-        Some(runtime) => runtime.inject(runnable),
-        // It is closed. The caller drops the task, outside of this lock.
-        None => return Err(runnable),
+    let runtime = record.runtime.clone();
+    if let Err(late) = runtime.inject(runnable) {
+        // The task was woken while its runtime ended. It must be dropped, but not here: the thread
+        // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
+        // if no thread can be started.
+        let _ = thread::Builder::new().spawn(move || drop(late));
     }
-    Ok(())
-}
-
-/// Finds a runtime by its id, and calls `act` with it, and with the number of the worker that this
-/// thread runs. `None` if the runtime is closed. `act` must not run code of the user's: it is
-/// called under a lock.
-pub(crate) fn with_runtime<R>(
-    id: RuntimeId,
-    act: impl FnOnce(&Shared, Option<usize>) -> R,
-) -> Option<R> {
-    if let Some(worker) = worker_of(id) {
-        return Some(act(&worker.shared, Some(worker.index)));
-    }
-
-    // The lock is held while `act` runs, so that the end comes before it or after it. If `act` is
-    // not called, it is dropped behind the lock: it may hold a waker of the user's.
-    let runtimes = RUNTIMES.read().unwrap_or_else(PoisonError::into_inner);
-    let runtime = runtimes.get(&id)?;
-    Some(act(runtime, None))
-}
-
-/// Finds a runtime by its id. `None` if it is closed.
-pub(crate) fn find_runtime(id: RuntimeId) -> Option<Arc<Shared>> {
-    RUNTIMES.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
 }
 
 /// Whether the calling thread may block. For libraries, to refuse a call that would block.
@@ -180,13 +154,8 @@ impl Drop for Guard {
     }
 }
 
-/// Makes `runtime` the current one. A thread that is inside a task is still inside it.
-pub(crate) fn enter(runtime: Arc<Shared>) -> Guard {
-    enter_as(role(), runtime, worker())
-}
-
 /// Makes `runtime` the current one, and says what the thread does from now on.
-pub(crate) fn enter_as(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
+pub(crate) fn enter(role: Role, runtime: Arc<Shared>, worker: Option<Rc<Worker>>) -> Guard {
     let current = Some(Rc::new(Current { runtime, worker, role }));
     Guard(ManuallyDrop::into_inner(CURRENT.replace(ManuallyDrop::new(current))))
 }

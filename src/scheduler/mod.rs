@@ -2,12 +2,13 @@
 
 pub(crate) mod budget;
 pub(crate) mod context;
+pub(crate) mod crew;
 pub(crate) mod end;
-pub(crate) mod lease;
 pub(crate) mod monitor;
 pub(crate) mod policy;
 pub(crate) mod pool;
 pub(crate) mod queue;
+pub(crate) mod root;
 pub(crate) mod shared;
 pub(crate) mod sleep;
 pub(crate) mod threads;

@@ -1,19 +1,20 @@
 //! The monitor: a thread that runs no tasks and watches over the threads that do.
 //!
 //! A worker in a long poll cannot help itself. What waits in its queue must go to another worker,
-//! and so must the wait for the kernel, if nobody has the seat. A poll that lasts for too long is
-//! reported, once, while it still lasts.
+//! and so must the wait for the kernel, if nobody has the seat.
 //!
 //! The monitor looks once a millisecond while some workers move and others do not. While all of
 //! them move it looks once in 4 ms, and while none moves ever more rarely, down to once in 16 ms.
 //! When nothing is polled for a while it sleeps, so that an idle runtime makes no system calls. The
 //! idea is that of Go's sysmon.
+//!
+//! It calls no hooks of the user's: one that blocks would leave the workers without help.
 
+use crate::hooks::observe::tick as tell_tick;
 use crate::panic::wake;
-use crate::registry::TaskInfo;
-use crate::scheduler::lease::Sighting;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};
+use std::mem::replace;
 
 /// How often the monitor looks at a runtime that needs it.
 const TICK: Duration = Duration::from_millis(1);
@@ -32,118 +33,70 @@ const TICK_MAX: Duration = Duration::from_millis(16);
 pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
     let is_polling = |worker: &WorkerShared| worker.polled.load(Ordering::Relaxed) != 0;
+    let mut turns = vec![0; shared.workers.len()];
     let mut tick = TICK;
 
-    // A poll that goes on holds the end of the runtime up. So it is still watched then.
+    // The end waits for a poll that goes on. So it is still watched then.
     while !shared.is_ending() || shared.workers.iter().any(is_polling) {
         let before = Instant::now();
         thread::park_timeout(tick);
 
         // If the tick is far too late, this thread had no core, and no poll is to blame for that.
         // The clock of a model stands still: there a tick takes a nanosecond.
-        let step = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
+        let since = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
+        let Seen { moved, stuck } = look(shared, &mut turns);
+        let is_watched = tell_tick(shared.id.0, since);
 
-        // Who needs no help costs little.
-        tick = match look(shared, step) {
-            Seen::AllMove => BUSY_TICK,
-            Seen::SomeMove => TICK,
-            Seen::Quiet if tick == TICK_MAX => {
-                sleep(shared);
-                TICK
-            }
-            Seen::AllStuck | Seen::Quiet => TICK_MAX.min(2 * tick),
+        // Whoever needs no help costs little.
+        tick = if moved == shared.workers.len() {
+            BUSY_TICK
+        } else if moved > 0 {
+            TICK
+        } else if stuck > 0 || is_watched || tick < TICK_MAX {
+            TICK_MAX.min(2 * tick)
+        } else {
+            sleep(shared);
+            TICK
         };
     }
 }
 
-/// What the monitor has seen at a tick.
-enum Seen {
-    /// Each worker has begun a turn since the last tick.
-    AllMove,
-    /// Some worker has begun a turn. Another one sleeps, or is stuck and may have to be helped.
-    SomeMove,
-    /// No worker has begun a turn, and some thread is in a poll.
-    AllStuck,
-    /// Nothing is polled that would have to be watched.
-    Quiet,
+/// How many workers have begun a turn since the last tick, and how many are awake and have not.
+struct Seen {
+    moved: usize,
+    stuck: usize,
 }
 
-/// One tick, this long after the one before.
-fn look(shared: &Shared, step: Duration) -> Seen {
-    let mut moved = 0;
-    let mut stuck = 0;
+/// One tick: notes which workers are stuck, and sees to it that somebody helps them.
+fn look(shared: &Shared, turns: &mut [u64]) -> Seen {
+    let mut seen = Seen { moved: 0, stuck: 0 };
     for (index, worker) in shared.workers.iter().enumerate() {
         // It counts its turns. One that has begun none may sleep.
         let turn = worker.turn.load(Ordering::Relaxed);
-        if worker.sighting.has_moved(turn) {
-            moved += 1;
-        } else if shared.sleepers.is_running(index) {
-            stuck += 1;
-            worker.sighting.stays(step);
-            let describe = || stuck_task(shared, worker, turn);
-            report_if_due(shared, &worker.sighting, turn, describe);
-        }
-    }
+        let has_moved = replace(&mut turns[index], turn) != turn;
+        let is_stuck = !has_moved && shared.sleepers.is_awake(index);
+        worker.is_stuck.store(is_stuck, Ordering::Relaxed);
 
-    // The futures in `block_on` are watched in the same way.
-    let mut is_watched = false;
-    for main in shared.mains.all() {
-        let steps = main.steps();
-        if !main.sighting.has_moved(steps) && main.is_watched() {
-            main.sighting.stays(step);
-            report_if_due(shared, &main.sighting, steps, || Some(main.describe()));
-        }
-        is_watched |= main.is_watched();
+        seen.moved += usize::from(has_moved);
+        seen.stuck += usize::from(is_stuck);
     }
-    relieve_stuck_workers(shared, stuck > 0);
+    relieve_stuck_workers(shared, seen.stuck > 0);
 
     // A worker that moves looks at the kernel itself, after some polls.
-    if moved == 0 {
+    if seen.moved == 0 {
         watch_kernel(shared);
     }
-    match moved {
-        0 if stuck > 0 || is_watched => Seen::AllStuck,
-        0 => Seen::Quiet,
-        _ if moved == shared.workers.len() => Seen::AllMove,
-        _ => Seen::SomeMove,
-    }
+    seen
 }
 
-/// Reports the poll that `describe` finds, when that has lasted for as long as the limit says.
-fn report_if_due(
-    shared: &Shared,
-    sighting: &Sighting,
-    turn: u64,
-    describe: impl FnOnce() -> Option<TaskInfo>,
-) {
-    if sighting.time() < shared.config.long_poll_limit || sighting.is_reported(turn) {
-        return;
-    }
-
-    // If the hook is busy, the next tick tries again.
-    if shared.config.on_long_poll.report(describe) {
-        sighting.set_reported(turn);
-    }
-}
-
-/// What is in a queue of a stuck worker, or in the injector at a tick, may wait for long.
+/// What is in a queue of a stuck worker, or in the injector at a tick, may wait for a long time.
 fn relieve_stuck_workers(shared: &Shared, any_stuck: bool) {
     shared.any_stuck.store(any_stuck, Ordering::Relaxed);
-    let strands = |worker: &WorkerShared| worker.is_stuck() && worker.queue.len() > 0;
+    let is_stuck = |worker: &WorkerShared| worker.is_stuck.load(Ordering::Relaxed);
+    let strands = |worker: &WorkerShared| is_stuck(worker) && worker.queue.len() > 0;
     if shared.workers.iter().any(strands) || !shared.injector.is_empty() {
         shared.call_helper();
     }
-}
-
-/// Describes the task that a stuck worker polls. `None` if it has gone on meanwhile.
-fn stuck_task(shared: &Shared, worker: &WorkerShared, turn: u64) -> Option<TaskInfo> {
-    // Acquire pairs with the Release in `Worker::poll`: if this is the id of a later task, the
-    // turn that it began with is seen as well.
-    let polled = worker.polled.load(Ordering::Acquire);
-    let mut tasks = shared.describe_tasks().into_iter();
-    let task = tasks.find(|task| task.id.0 == polled)?;
-
-    if worker.turn.load(Ordering::Relaxed) == turn { Some(task) } else { None }
 }
 
 /// Makes sure that some thread looks at the kernel, as no worker moves.
@@ -180,12 +133,12 @@ pub(crate) fn sleep(shared: &Shared) {
     // This pairs with the fence in `Doorbell::ring`.
     fence(Ordering::SeqCst);
 
-    // A poll in `block_on` that was reported already may go on for ever.
     let mut workers = 0..shared.workers.len();
-    let any_runs = workers.any(|worker| shared.sleepers.is_running(worker));
-    let is_busy = any_runs || shared.mains.all().iter().any(|main| main.is_watched());
+    let any_runs = workers.any(|worker| shared.sleepers.is_awake(worker));
+    let any_is_watched = tell_tick(shared.id.0, Duration::ZERO);
 
     // Whoever rings clears the flag. An unpark alone may be left over.
+    let is_busy = any_runs || any_is_watched;
     while !is_busy && asleep.load(Ordering::Relaxed) && !shared.is_ending() {
         thread::park();
     }

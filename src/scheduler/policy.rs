@@ -1,4 +1,4 @@
-//! When a busy worker wakes another one, and when it looks at the kernel: three rules.
+//! When a busy worker wakes another one, and when it looks at the kernel: four rules.
 //!
 //! To wake a worker costs some microseconds on both sides, and moves data to the caches of another
 //! core. Beside a poll of a microsecond that is much, and beside one of a millisecond it is
@@ -14,6 +14,10 @@
 //!    `Worker::share_load`)
 //! 3. A worker looks at the kernel and the injector after `event_interval` polls, which are 61
 //!    unless the program sets another number, or after [`STRETCH_MAX`]. (`Worker::look_outside`)
+//! 4. At one such look in [`EVEN_OUT_ONE_IN`], it asks another worker instead of the injector, and
+//!    takes half of its tasks if that one has far more, or is stuck. Otherwise tasks that are many
+//!    in one queue would be polled far less often than those that are few in another.
+//!    (`Worker::even_out`)
 //!
 //! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
 //! next. So a short poll pays next to nothing for a reading of the clock. What others take of the
@@ -29,6 +33,9 @@ pub(crate) const LONG_POLL: Duration = Duration::from_micros(20);
 /// polls later. A look at the kernel costs less than a hundredth of this.
 pub(crate) const STRETCH_MAX: Duration = Duration::from_micros(300);
 
+/// Of so many looks outside of its queue, a worker spends one on another worker.
+pub(crate) const EVEN_OUT_ONE_IN: u32 = 4;
+
 /// The mean is that of about the last 512 polls of all workers: a single poll of 2 ms among polls
 /// of 5 µs raises it by 4 µs, and one in a hundred makes polls long.
 const MEAN_POLLS: u64 = 512;
@@ -41,6 +48,11 @@ impl MeanPoll {
     /// behind a poll may cost much.
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(2 * LONG_POLL.as_nanos() as u64))
+    }
+
+    /// Polls take no time from now on, until some are found to take longer: for a simulation.
+    pub(crate) fn assume_short(&self) {
+        self.0.store(0, Ordering::Relaxed);
     }
 
     /// This is asked twice for each poll, so it compares numbers: a `Duration` would be made by a

@@ -4,36 +4,30 @@
 //! thread is started, up to a limit. Beyond that the job waits until a thread is done with another
 //! one. A thread that has waited for a job in vain for a while ends.
 //!
-//! A job that a thread is on its way for counts as begun: when the pool is closed it runs all the
+//! A job that a thread is on its way to counts as begun: when the pool is closed it runs all the
 //! same. The others are given up.
 //!
-//! All of it is one state under one lock, under which threads are started as well. To begin a job
-//! costs more than the lock does.
+//! All of it is one state under one lock. To begin a job costs more than the lock does.
 
-use crate::panic::{contain, ignore_panic};
-use crate::registry::Id;
+use crate::registry::Record;
 use crate::scheduler::queue::Runnable;
-use crate::sync::{Condvar, Duration, Mutex, PoisonError, lock};
+use crate::sync::{Arc, Condvar, Duration, Mutex, PoisonError, lock};
 use std::collections::VecDeque;
-use std::io::{Error, Result};
+use std::io::Result;
+use std::mem::take;
 
 /// The jobs that wait for a thread, and how many threads there are.
-#[derive(Default)]
-pub(crate) struct Pool {
-    state: Mutex<State>,
+pub(crate) struct Pool<R> {
+    state: Mutex<State<R>>,
     /// A job has come, or the pool was closed.
     news: Condvar,
 }
 
-/// There are no threads at first: a program without jobs has none.
-#[derive(Default)]
-struct State {
+struct State<R> {
     /// The jobs that no thread has taken, in the order in which they came.
-    jobs: VecDeque<Runnable>,
+    jobs: VecDeque<Runnable<R>>,
     /// Those of them that will never begin, because the pool was closed.
-    given_up: VecDeque<Runnable>,
-    /// Those that a thread was on its way for when the pool was closed.
-    begun: Vec<Id>,
+    given_up: VecDeque<Runnable<R>>,
     threads: usize,
     /// How many threads wait for a job or are on their way to it. A thread that was notified counts
     /// until it runs.
@@ -41,61 +35,68 @@ struct State {
     is_closed: bool,
 }
 
-impl State {
-    /// Each free thread takes one job.
-    fn needs_thread(&self, threads_max: usize) -> bool {
-        !self.is_closed && self.free <= self.jobs.len() && self.threads < threads_max
+impl<R> Pool<R> {
+    /// There are no threads at first: a program without jobs has none.
+    pub(crate) fn new() -> Self {
+        let jobs = VecDeque::new();
+        let given_up = VecDeque::new();
+        let state = State { jobs, given_up, threads: 0, free: 0, is_closed: false };
+        Self { state: Mutex::new(state), news: Condvar::new() }
     }
-}
 
-impl Pool {
     /// Hands a job to a thread that waits, or to a new one if there are not `threads_max` already.
-    /// `start` starts a thread of this name that calls [`next`](Self::next) until that gives
-    /// nothing. If the pool is closed, the job is dropped.
+    /// `start` starts a thread that calls [`next`](Self::next) until that gives nothing. If the
+    /// pool is closed, the job is dropped.
     ///
     /// # Errors
     ///
-    /// There is no thread, and none was started. The job is dropped. As long as another thread
-    /// runs, that one comes to the job.
+    /// No thread was started, and there is none that could run the job. All jobs that wait are
+    /// dropped. As long as another thread runs, that one comes to the job.
     pub(crate) fn push(
         &self,
-        job: Runnable,
+        job: Runnable<R>,
         threads_max: usize,
-        name: impl FnOnce() -> String,
-        start: impl FnOnce(String) -> Result<()>,
+        start: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let mut state = lock(&self.state);
-        if state.needs_thread(threads_max) {
-            // The user's function is not called under the lock.
-            drop(state);
-            let name = contain(name).map_err(|panic| {
-                ignore_panic(|| drop(panic));
-                Error::other("a function of the user's that names the thread panicked")
-            });
-
-            // Meanwhile a thread may have come, or the end.
-            state = lock(&self.state);
-            if state.needs_thread(threads_max) {
-                match name.and_then(start) {
-                    Ok(()) => {
-                        state.threads += 1;
-                        state.free += 1;
-                    }
-                    // As long as any thread runs, it comes to the job.
-                    Err(_) if state.threads > 0 => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-
         if state.is_closed {
-            // The job is dropped behind the lock: what it holds is the user's.
+            // The job is dropped after the lock: what it holds is the user's.
             return Ok(());
         }
+
+        // Each free thread takes one job.
         state.jobs.push_back(job);
+        let needs_thread = state.free < state.jobs.len() && state.threads < threads_max;
+        if !needs_thread {
+            drop(state);
+            self.news.notify_one();
+            return Ok(());
+        }
+
+        // Counted before it is started: user code names the thread, and must not run under the
+        // lock.
+        state.threads += 1;
+        state.free += 1;
         drop(state);
-        self.news.notify_one();
-        Ok(())
+        let started = start();
+        if started.is_ok() {
+            return Ok(());
+        }
+
+        // As long as any other thread runs, it comes to the job.
+        state = lock(&self.state);
+        state.threads -= 1;
+        state.free -= 1;
+        if state.threads > 0 {
+            return Ok(());
+        }
+        let jobs = take(&mut state.jobs);
+        let is_closed = state.is_closed;
+        drop(state);
+        drop(jobs);
+
+        // At the end it is no error that no thread starts: the job was dropped as all others are.
+        if is_closed { Ok(()) } else { started }
     }
 
     /// The calling thread has run its job, and is free.
@@ -105,12 +106,12 @@ impl Pool {
 
     /// The next job for the calling thread, which waits for one for `keep_alive` at most. `None`
     /// means that the thread has to end.
-    pub(crate) fn next(&self, keep_alive: Duration) -> Option<Runnable> {
+    pub(crate) fn next(&self, keep_alive: Duration) -> Option<Runnable<R>> {
         let state = lock(&self.state);
 
         // A thread that is notified of one job may find another one, or none: so it looks for
         // itself.
-        let waits = |state: &mut State| state.jobs.is_empty() && !state.is_closed;
+        let waits = |state: &mut State<R>| state.jobs.is_empty() && !state.is_closed;
         let waited = self.news.wait_timeout_while(state, keep_alive, waits);
 
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -124,15 +125,15 @@ impl Pool {
         job
     }
 
-    /// From now on a job begins only if a free thread takes it.
-    pub(crate) fn close(&self) {
+    /// From now on a job begins only if a free thread takes it. Returns the records of the others.
+    pub(crate) fn close(&self) -> Vec<Arc<Record<R>>> {
         let mut state = lock(&self.state);
         let begun = state.jobs.len().min(state.free);
 
         // Each free thread takes one of the first jobs. Nobody comes for those behind them.
         let mut given_up = state.jobs.split_off(begun);
+        let records = given_up.iter().map(|job| job.metadata().clone()).collect();
         state.given_up.append(&mut given_up);
-        state.begun = state.jobs.iter().map(|job| job.metadata().id).collect();
         state.is_closed = true;
         let any_thread = state.threads > 0;
         drop(state);
@@ -141,15 +142,11 @@ impl Pool {
         if any_thread {
             self.news.notify_all();
         }
-    }
-
-    /// The jobs that a thread was on its way for when the pool was closed.
-    pub(crate) fn begun(&self) -> Vec<Id> {
-        lock(&self.state).begun.clone()
+        records
     }
 
     /// Takes out a job that will never begin.
-    pub(crate) fn next_given_up(&self) -> Option<Runnable> {
+    pub(crate) fn next_given_up(&self) -> Option<Runnable<R>> {
         lock(&self.state).given_up.pop_front()
     }
 }

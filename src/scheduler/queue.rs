@@ -9,15 +9,16 @@
 //! While polls are long, tasks that are spawned or woken on a worker go to the injector, too, and
 //! a worker takes one of them at a time (`policy.rs`).
 //!
-//! Each queue is first in, first out. The queues are made of `concurrent_queue`s, which are never
-//! closed, and have no limit. Every thread may take from them, which makes stealing plain code.
+//! Each queue is first in, first out, and has no limit. The queues are made of `concurrent_queue`s.
+//! Every thread may take from them, which makes stealing plain code.
 
+use crate::hooks::sim;
 use crate::registry::Record;
 use crate::sync::Arc;
 use concurrent_queue::ConcurrentQueue;
 
-/// A task that waits to be polled. It carries its record.
-pub(crate) type Runnable = async_task::Runnable<Arc<Record>>;
+/// A task of the runtime `R` that waits to be polled. It carries its record.
+pub(crate) type Runnable<R> = async_task::Runnable<Arc<Record<R>>>;
 
 /// How many runnables a worker takes from another queue at once, at most. It polls none meanwhile.
 /// As many fit into the ring of its own queue.
@@ -50,10 +51,15 @@ impl<T> Local<T> {
 
     /// The oldest item.
     ///
-    /// `ok` comes first, so that only the item is moved on. A `Result` would be written in two
-    /// pieces and read back in one, which takes a processor as long as the rest of the pop.
+    /// `ok()` comes first: a whole `Result` is stored in two halves and loaded as one, and that
+    /// stall costs as much as the rest of the pop.
     pub(crate) fn pop(&self) -> Option<T> {
         self.ring.pop().ok().or_else(|| self.rest.pop().ok())
+    }
+
+    /// The item that the worker polls next: the oldest one, unless a simulation chooses another.
+    pub(crate) fn next(&self) -> Option<T> {
+        sim::choose(self.pop(), || self.len(), |item| self.push(item), || self.pop())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -83,7 +89,7 @@ impl<T> Local<T> {
     }
 }
 
-/// Pushes into an unbounded queue that is never closed.
+/// Pushes into an unbounded queue that nobody closes while a worker runs.
 pub(crate) fn push<T>(queue: &ConcurrentQueue<T>, item: T) {
     assert!(queue.push(item).is_ok(), "an open and unbounded queue takes everything");
 }

@@ -1,6 +1,8 @@
 //! Which workers sleep, where, and how no wake-up is lost.
 //!
-//! Each worker has a bit in one word, which is set while it sleeps. A worker that sleeps either has
+//! Each worker has a bit in one word, which is set while it sleeps. A second word has the bits of
+//! the workers that a thread runs: a worker whose thread has not begun its loop, because it calls a
+//! hook of the user's, is neither awake nor asleep. A worker that sleeps either has
 //! *the seat*, in which it waits for the kernel and the clock, or is *parked* (`thread::park`). To
 //! wake a worker, a thread clears its bit first: it has *claimed* the worker, and nobody else wakes
 //! it as well.
@@ -10,7 +12,7 @@
 //!   ------------------------------          -------------------------
 //!   S1  set my bit                          P1  push into the injector
 //!   S2  fence                               P2  fence
-//!   S3  look into the injector again        P3  read the bits; if all are set,
+//!   S3  look into the injector again        P3  read the bits; if all that run sleep,
 //!       found something: clear my bit           claim a worker and rouse it
 //!       nothing: sleep while it is set
 //! ```
@@ -20,7 +22,6 @@
 //! unwatched, is in `sleep.md` beside this file. `inside/examples/09_sleep.rs` has a smaller one to
 //! play with.
 
-use crate::builder::WORKERS_MAX;
 use crate::sync::thread::{self, Thread};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering, fence, lock};
 
@@ -34,8 +35,8 @@ const LOOKER: usize = usize::MAX - 1;
 pub(crate) struct Sleepers {
     /// The workers that sleep, a bit each.
     asleep: AtomicU64,
-    /// The bits of the workers that exist.
-    pub(crate) all: u64,
+    /// The workers that a thread runs, a bit each.
+    running: AtomicU64,
     /// The number of the worker that has the seat, or `NOBODY`, or `LOOKER`.
     seat: AtomicUsize,
     /// The threads that run the workers, as far as any do.
@@ -43,25 +44,35 @@ pub(crate) struct Sleepers {
 }
 
 impl Sleepers {
-    /// All workers are awake at first.
+    /// Nobody runs a worker at first.
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             asleep: AtomicU64::new(0),
-            all: u64::MAX >> (WORKERS_MAX - workers),
+            running: AtomicU64::new(0),
             seat: AtomicUsize::new(NOBODY),
-            // Each thread enters itself when it begins to run its worker.
             threads: (0..workers).map(|_| Mutex::default()).collect(),
         }
     }
 
-    /// Which thread runs the worker from now on.
-    pub(crate) fn set_thread(&self, worker: usize, thread: Option<Thread>) {
-        *lock(&self.threads[worker]) = thread;
+    /// The calling thread runs the worker from now on, and looks into the injector next. The fence
+    /// pairs with P2 in `all_asleep`, as S2 does: either that thread sees the bit, or this one
+    /// finds what it pushed.
+    pub(crate) fn begin(&self, worker: usize) {
+        *lock(&self.threads[worker]) = Some(thread::current());
+        self.running.fetch_or(1 << worker, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
     }
 
-    /// Whether the worker has a thread, and does not sleep.
-    pub(crate) fn is_running(&self, worker: usize) -> bool {
-        lock(&self.threads[worker]).is_some() && !self.is_asleep(worker)
+    /// The calling thread runs the worker no more.
+    pub(crate) fn end(&self, worker: usize) {
+        self.running.fetch_and(!(1 << worker), Ordering::Relaxed);
+        *lock(&self.threads[worker]) = None;
+    }
+
+    /// Whether a thread runs the worker, and it does not sleep.
+    pub(crate) fn is_awake(&self, worker: usize) -> bool {
+        let runs = self.running.load(Ordering::Relaxed) & (1 << worker) != 0;
+        runs && !self.is_asleep(worker)
     }
 
     /// The worker sleeps until it is claimed or the kernel reports something, unless `has_work`
@@ -74,7 +85,7 @@ impl Sleepers {
         fence(Ordering::SeqCst);
 
         // S3: its own queue is empty, since only its own thread pushes there. What was injected
-        // before the bit was set has perhaps woken nobody.
+        // before the bit was set may have woken nobody.
         if has_work() {
             self.claim(worker);
             return;
@@ -136,11 +147,11 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// P2 and P3: whether every worker sleeps, so that none is awake to find what was made visible
-    /// to all of them. The fence pairs with S2.
+    /// P2 and P3: whether every worker that runs sleeps, so that none is awake to find what was made
+    /// visible to all of them. The fence pairs with S2, and with that in `begin`.
     pub(crate) fn all_asleep(&self) -> bool {
         fence(Ordering::SeqCst);
-        self.asleep.load(Ordering::Relaxed) == self.all
+        self.asleep.load(Ordering::Relaxed) == self.running.load(Ordering::Relaxed)
     }
 
     /// Claims one worker, which the caller has to rouse: a parked one if there is any, since that

@@ -1,16 +1,16 @@
 //! The threads of a runtime: the workers', the monitor's, and those of the blocking pool.
 //!
-//! Each of them is signed on before it begins, and signs off as the last thing it does. The end of
-//! the runtime waits until all have signed off. A thread that has the lease signs on as well.
+//! Each of them is signed on before it begins, and signs off as the last thing it does (`crew.rs`).
+//! A thread that runs the worker of a current-thread runtime signs on as well.
 
 use crate::builder::RuntimeFlavor;
-use crate::hooks::sim;
-use crate::panic::ignore_panic;
+use crate::hooks::{sim, tell};
+use crate::panic::{contain, ignore_panic};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{end, monitor};
-use crate::sync::{Arc, Duration, lock, thread};
+use crate::sync::{Arc, thread};
 use std::io;
 use std::rc::Rc;
 
@@ -20,20 +20,19 @@ pub(crate) fn start_all(
     threads: &mut Vec<thread::JoinHandle<()>>,
 ) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
-        // A worker whose thread does not start leaves its loop when this is dropped.
-        let all = 0..shared.workers.len();
-        let workers: Vec<_> = all.map(|index| InLoop(shared.clone(), index)).collect();
-        for worker in workers {
-            // If this fails, those that are left are dropped.
-            let name = (shared.config.thread_name)(&format!("worker-{}", worker.1));
-            threads.push(start(shared, name, move |_| run_worker(worker))?);
+        for worker in 0..shared.workers.len() {
+            let name = (shared.config.thread_name)(&format!("worker-{worker}"));
+            let main = move |shared: &Arc<Shared>| {
+                with_hooks(shared, |shared| run_worker(shared, worker));
+            };
+            threads.push(start(shared, name, main)?);
         }
     }
 
+    // A simulation is to be the same each time, and the monitor's clock is not. A poll takes no
+    // time there.
     if sim::is_building() {
-        // A simulation is to be the same each time, and the monitor's clock is not. A poll takes no
-        // time there.
-        shared.mean_poll.learn(u32::MAX, Duration::ZERO);
+        shared.mean_poll.assume_short();
     } else {
         let name = (shared.config.thread_name)("monitor");
         threads.push(start(shared, name, monitor::main)?);
@@ -41,85 +40,117 @@ pub(crate) fn start_all(
     Ok(())
 }
 
-/// Starts a thread that calls the hooks around `main`.
-pub(crate) fn start(
+/// Starts a thread that runs jobs.
+///
+/// # Errors
+///
+/// The system's. And one that says so, if the user's function that names the thread has panicked.
+pub(crate) fn start_for_jobs(
+    shared: &Arc<Shared>,
+    run_jobs: impl FnOnce(&Arc<Shared>) + Send + 'static,
+) -> io::Result<()> {
+    let name = contain(|| (shared.config.thread_name)("blocking")).map_err(|panic| {
+        ignore_panic(|| drop(panic));
+        io::Error::other("the function that names the runtime's threads panicked")
+    })?;
+    start(shared, name, move |shared| with_hooks(shared, run_jobs)).map(drop)
+}
+
+fn start(
     shared: &Arc<Shared>,
     name: String,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
     // If no thread starts, this is dropped, which signs off.
     let signed_on = SignedOn::new(shared.clone())?;
-
-    // The thread calls the hooks itself, as they may set what belongs to a thread.
     let stack_size = shared.config.thread_stack_size;
     thread::Builder::new().stack_size(stack_size).name(name).spawn(move || {
         let shared = &signed_on.0;
-        let _context = context::enter_as(Role::OwnThread(shared.id, None), shared.clone(), None);
-
-        // A hook of the user's may panic, and the thread goes on.
-        for hook in &shared.config.on_thread_start {
-            ignore_panic(|| hook());
-        }
-
-        // What the thread is for.
+        let role = Role::OwnThread(shared.id, None);
+        let _context = context::enter(role, shared.clone(), None);
         main(shared);
-        for hook in &shared.config.on_thread_stop {
-            ignore_panic(|| hook());
-        }
     })
 }
 
+/// Calls the hooks around `main`, on the thread itself: they may set what belongs to a thread.
+fn with_hooks(shared: &Arc<Shared>, main: impl FnOnce(&Arc<Shared>)) {
+    // A hook of the user's may panic, and the thread goes on.
+    for hook in &shared.config.on_thread_start {
+        ignore_panic(|| hook());
+    }
+
+    main(shared);
+    for hook in &shared.config.on_thread_stop {
+        ignore_panic(|| hook());
+    }
+}
+
 /// Stands for a thread that has not signed off.
-pub(crate) struct SignedOn(pub(crate) Arc<Shared>);
+pub(crate) struct SignedOn(Arc<Shared>);
 
 impl SignedOn {
     /// # Errors
     ///
-    /// The runtime ends, and perhaps nobody waits for its threads any more.
+    /// As `Crew::sign_on`.
     pub(crate) fn new(shared: Arc<Shared>) -> io::Result<Self> {
-        let mut threads = lock(&shared.threads);
-        if shared.is_ending() {
-            return Err(io::Error::other("the runtime ends and starts no threads"));
-        }
-
-        // Counted under the lock under which the end says that it begins.
-        *threads += 1;
-        drop(threads);
+        shared.crew.sign_on()?;
         Ok(Self(shared))
     }
 }
 
 impl Drop for SignedOn {
     fn drop(&mut self) {
-        *lock(&self.0.threads) -= 1;
+        self.0.crew.sign_off();
+    }
+}
 
-        // Only the end waits for this, and a notification asks the kernel.
-        if self.0.is_ending() {
-            self.0.thread_ended.notify_all();
+/// The calling thread runs a worker: one of its own, or that of a current-thread runtime.
+///
+/// The fields are dropped in their order. The thread runs no worker any more when it leaves the
+/// loop, so that what is woken after that goes into the injector. In a queue of the worker's own
+/// nobody would find it, once the runtime is closed.
+pub(crate) struct InLoop {
+    pub(crate) worker: Rc<Worker>,
+    context: Option<context::Guard>,
+}
+
+impl InLoop {
+    /// L2 of `crew.rs`. `None` if the runtime ends, or if all workers have a thread.
+    pub(crate) fn enter(shared: &Arc<Shared>, worker: usize) -> Option<Self> {
+        if !shared.crew.enter_loop(shared.workers.len()) {
+            return None;
+        }
+
+        let worker = Rc::new(Worker::new(shared.clone(), worker));
+        let running = Some(worker.clone());
+        let context = Some(context::enter(Role::Polling, shared.clone(), running));
+        Some(Self { worker, context })
+    }
+}
+
+impl Drop for InLoop {
+    /// R1 and R2 of `crew.rs`.
+    fn drop(&mut self) {
+        self.context = None;
+
+        // What it has collected would sleep for ever.
+        self.worker.wake_collected();
+        let shared = &self.worker.shared;
+        shared.sleepers.end(self.worker.index);
+        tell!(leaves_worker(shared.id.0, self.worker.index));
+
+        if shared.crew.leave_loop() {
+            end::close(shared);
+        } else if shared.config.flavor == RuntimeFlavor::CurrentThread {
+            shared.roots.unpark_all();
         }
     }
 }
 
-/// A worker that has not left its loop.
-pub(crate) struct InLoop(pub(crate) Arc<Shared>, pub(crate) usize);
-
-impl Drop for InLoop {
-    fn drop(&mut self) {
-        end::leave_loop(&self.0, self.1);
-    }
-}
-
 /// The main function of a worker's thread.
-pub(crate) fn run_worker(in_loop: InLoop) {
-    let InLoop(shared, index) = &in_loop;
-    let worker = Rc::new(Worker::new(shared.clone(), *index));
-    let context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+fn run_worker(shared: &Arc<Shared>, worker: usize) {
+    let Some(in_loop) = InLoop::enter(shared, worker) else { return };
     while !shared.is_ending() {
-        worker.run_one(&|| shared.is_ending());
+        in_loop.worker.run_one(&|| shared.is_ending());
     }
-
-    // From now on this thread pushes through the table `RUNTIMES`, as all others do. After `close`
-    // it would otherwise put tasks into a queue that nobody empties.
-    drop(context);
-    worker.wake_collected();
 }

@@ -1,8 +1,8 @@
 //! The loop: find a task, poll it, sleep when there is none.
 //!
 //! A worker is a place to run tasks, with a queue of its own. One thread runs it: its own thread
-//! or, in a current-thread runtime, the thread in `block_on` that has the lease (`lease.rs`). What
-//! can wake a worker that sleeps, and who does it:
+//! or, in a current-thread runtime, a thread in `block_on` (`crew.rs`). What can wake a worker that
+//! sleeps, and who does it:
 //!
 //! | what happened                              | who wakes the worker                     |
 //! |--------------------------------------------|------------------------------------------|
@@ -25,10 +25,10 @@
 use crate::hooks::{sim, tell};
 use crate::panic::wake;
 use crate::scheduler::budget;
-use crate::scheduler::policy::Stretch;
-use crate::scheduler::queue::{self, Runnable};
-use crate::scheduler::shared::{Shared, WorkerShared, count};
-use crate::sync::{Arc, Instant, Ordering, thread};
+use crate::scheduler::policy::{EVEN_OUT_ONE_IN, Stretch};
+use crate::scheduler::queue;
+use crate::scheduler::shared::{Runnable, Shared, WorkerShared};
+use crate::sync::{Arc, Instant, Ordering};
 use std::cell::RefCell;
 use std::task::Waker;
 
@@ -37,14 +37,14 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
     stretch: RefCell<Stretch>,
-    /// What a look at the kernel brings. Empty between two turns, except behind the last one.
+    /// What a look at the kernel brings. Empty between two turns, except after the last one.
     wakers: RefCell<Vec<Waker>>,
 }
 
 impl Worker {
     /// The calling thread runs the worker from now on.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Self {
-        shared.sleepers.set_thread(index, Some(thread::current()));
+        shared.sleepers.begin(index);
 
         // A monitor that sleeps has to watch this thread from now on.
         shared.monitor.ring();
@@ -62,12 +62,12 @@ impl Worker {
         &self.shared.workers[self.index]
     }
 
-    /// One turn: polls one task, or sleeps until there may be one.
+    /// One turn: polls one task, or sleeps until there may be one. Returns whether it has polled.
     ///
     /// `stop` says that the thread has something else to do, such as to poll the future in
     /// `block_on`. It is asked just before the sleep. A thread that makes it true must do so with
     /// SeqCst, and then claim this worker and rouse it.
-    pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) {
+    pub(crate) fn run_one(&self, stop: &impl Fn() -> bool) -> bool {
         // The monitor takes a worker that does not come by here for stuck.
         let turn = self.mine().turn.load(Ordering::Relaxed);
         self.mine().turn.store(turn + 1, Ordering::Relaxed);
@@ -82,13 +82,9 @@ impl Worker {
         // 2. Find a task, or sleep.
         let Some(runnable) = next.or_else(|| self.find_work()) else {
             if !stop() {
-                return self.sleep(stop);
+                self.sleep(stop);
             }
-
-            // What the thread does instead counts as a poll: a future in `block_on` that wakes
-            // itself for ever must not hide the kernel.
-            self.stretch.borrow_mut().count_poll();
-            return self.share_load();
+            return false;
         };
 
         // 3. What waits behind this poll need not wait for its end.
@@ -96,19 +92,28 @@ impl Worker {
 
         // 4. Poll.
         self.poll(runnable);
+        true
+    }
+
+    /// A poll begins, of a task or of the future in `block_on` on this thread. Both count: a future
+    /// that wakes itself for ever must not hide the kernel either.
+    pub(crate) fn count_poll(&self) {
+        self.stretch.borrow_mut().count_poll();
     }
 
     fn poll(&self, runnable: Runnable) {
-        let id = runnable.metadata().begin_poll();
+        let record = runnable.metadata();
+        let id = record.id;
+        record.note.step();
+        tell!(begins(id.0, &record.note));
         sim::polls(id.0);
-        self.stretch.borrow_mut().count_poll();
-        count(&self.mine().polls, 1);
+        self.count_poll();
 
-        // Release pairs with the Acquire of the monitor, which sees the turn as well.
+        // Release pairs with the Acquire in `Handle::polled`, which gives the turn as well.
         self.mine().polled.store(id.0, Ordering::Release);
         budget::with_budget(|| runnable.run());
-        tell!(polled(id.0));
         self.mine().polled.store(0, Ordering::Relaxed);
+        tell!(ends(id.0));
     }
 
     /// Rules 1 and 2 of the policy: wakes a helper before a poll, if somebody is needed.
@@ -140,7 +145,8 @@ impl Worker {
         if polled == 0 || polled == runnable.metadata().id.0 {
             queue::push(&self.shared.injector, runnable);
         } else {
-            self.shared.inject(runnable);
+            // It is not closed while a worker runs.
+            drop(self.shared.inject(runnable));
         }
     }
 
@@ -149,7 +155,8 @@ impl Worker {
     ///
     /// If each poll is longer than a stretch may be, this is done after each of them. Then the
     /// first injected task must not always be the next one, or a stream of them would keep the
-    /// queue waiting for ever. Once in four times, by chance, this looks at another worker instead.
+    /// queue waiting for ever. Rule 4: some of the times, at random, this looks at another worker
+    /// instead.
     fn look_outside(&self) -> Option<Runnable> {
         self.stretch.borrow_mut().end(&self.shared.mean_poll, Instant::now());
         if self.shared.sleepers.take_seat() {
@@ -158,16 +165,14 @@ impl Worker {
             self.wake_collected();
         }
 
-        // Chance decides, so that no pattern of tasks can be always late.
-        if fastrand::u8(..4) > 0 { self.refill() } else { self.even_out() }
+        // At random, so that no pattern of tasks is late every time.
+        if fastrand::u32(..EVEN_OUT_ONE_IN) > 0 { self.refill() } else { self.even_out() }
     }
 
     /// The next of its own tasks, or a part of the injected ones, or half of another worker's.
     fn find_work(&self) -> Option<Runnable> {
         // Its own tasks come first, as their data may be in this core's cache.
-        let queue = &self.mine().queue;
-        let others = || queue.len();
-        let own = sim::choose(queue.pop(), others, |task| queue.push(task), || queue.pop());
+        let own = self.mine().queue.next();
         own.or_else(|| self.refill()).or_else(|| self.steal())
     }
 
@@ -182,22 +187,24 @@ impl Worker {
 
     /// Takes from the first worker that has something.
     fn steal(&self) -> Option<Runnable> {
-        // By chance, so that thieves do not all meet.
+        // At random, so that thieves do not all meet.
         let workers = &self.shared.workers;
         let first = fastrand::usize(..workers.len());
         workers[first..].iter().chain(&workers[..first]).find_map(|other| self.steal_from(other))
     }
 
-    /// Takes from a worker where tasks may wait far longer than here: it has more than twice as
-    /// many, or is stuck. Who always has something to do would otherwise never look there.
+    /// Rule 4: takes from a worker where tasks may wait far longer than here: it has more than twice
+    /// as many, or is stuck. A worker that always has something to do would otherwise never look
+    /// there.
     fn even_out(&self) -> Option<Runnable> {
-        // Chance decides whom this worker looks at, so that no other is asked more than the rest.
+        // At random, so that no worker is asked more often than the rest.
         let index = fastrand::usize(..self.shared.workers.len());
         let other = &self.shared.workers[index];
 
         // Not from itself: the monitor may still take this worker for stuck.
         let has_far_more = other.queue.len() > 2 * self.mine().queue.len();
-        let needs_help = index != self.index && (has_far_more || other.is_stuck());
+        let is_stuck = other.is_stuck.load(Ordering::Relaxed);
+        let needs_help = index != self.index && (has_far_more || is_stuck);
         if needs_help { self.steal_from(other) } else { None }
     }
 
@@ -206,10 +213,10 @@ impl Worker {
         // Only this thread pushes here, so the queue has grown by what was taken.
         let before = self.mine().queue.len();
         let stolen = self.mine().queue.steal_from(&victim.queue)?;
+
         // What others steal from here meanwhile is not counted.
         let taken = (1 + self.mine().queue.len()).saturating_sub(before);
-
-        count(&self.mine().steals, taken);
+        tell!(stole(taken));
         Some(stolen)
     }
 
@@ -218,7 +225,6 @@ impl Worker {
         self.stretch.borrow_mut().end(&self.shared.mean_poll, Instant::now());
         tell!(sleeps());
         let shared = &*self.shared;
-        count(&self.mine().parks, 1);
         let has_work = || stop() || !shared.injector.is_empty();
 
         // Only the one that gets the seat waits for the kernel. The others park.
@@ -230,14 +236,8 @@ impl Worker {
         tell!(awake());
         *self.stretch.borrow_mut() = Stretch::new(Instant::now());
 
-        // The end may have claimed this worker, and count it as one that has left: then it must not
-        // touch a task here. What was collected is woken when the loop has ended.
-        if shared.is_ending() {
-            return;
-        }
-
-        // Cleared before the fence in `ring`: what a thread injected that called nobody, as the
-        // flag was set, is seen when this worker looks. SeqCst pairs with the swap in
+        // Cleared before the fence in `ring`. A thread may have injected a task, and called nobody
+        // because the flag was set: this worker finds that task. SeqCst pairs with the swap in
         // `call_helper`.
         shared.helper_is_coming.store(false, Ordering::SeqCst);
 

@@ -2,8 +2,9 @@
 
 use crate::hooks::tell;
 use crate::panic::{Payload, Unread};
-use crate::registry::{Id, Record};
+use crate::registry::Id;
 use crate::scheduler::budget;
+use crate::scheduler::shared::Record;
 use crate::sync::Arc;
 use async_task::FallibleTask;
 use std::panic::AssertUnwindSafe;
@@ -94,11 +95,13 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(budget::poll_proceed(context));
-        tell!(waits_for_task(self.record.id.0));
 
         // The handle's own waker is left with the task.
         let task = self.task.as_mut().expect("JoinHandle polled after completion");
-        let output = ready!(Pin::new(task).poll(context));
+        let Poll::Ready(output) = Pin::new(task).poll(context) else {
+            tell!(waits_for_task(self.record.id.0));
+            return Poll::Pending;
+        };
 
         // It gives its output once.
         self.task = None;

@@ -3,7 +3,7 @@
 mod join;
 pub(crate) mod spawn;
 
-pub use crate::registry::{Id, TaskInfo, TaskState};
+pub use crate::registry::Id;
 pub use crate::scheduler::budget::{
     consume_budget, has_budget_remaining, with_budget, without_budget,
 };

@@ -19,14 +19,13 @@
 //! queue of a worker. There one poll runs it from its beginning to its end.
 
 use crate::builder::UnhandledPanic;
-use crate::hooks::sim;
+use crate::hooks::observe::{Kind, Note};
+use crate::hooks::{sim, tell};
 use crate::panic::{Payload, Unread, contain, ignore_panic};
-use crate::registry::{Record, TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::queue::Runnable;
-use crate::scheduler::shared::Shared;
+use crate::scheduler::shared::{Record, Runnable, Shared};
 use crate::scheduler::{end, threads};
-use crate::sync::{Arc, Duration, thread};
+use crate::sync::Arc;
 use crate::task::join::{JoinError, JoinHandle};
 use std::future::poll_fn;
 use std::io;
@@ -56,13 +55,12 @@ use std::task::{Context, Poll};
 #[track_caller]
 pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     let runtime = &context::current("arc::spawn was called").runtime;
-    spawn_on(runtime, TaskInfo::new(TaskState::Idle), future)
+    spawn_on(runtime, Note::new(Kind::Task, None), future)
 }
 
 /// Spawns a future as [`spawn`] does, with a name.
 ///
-/// The name is shown in the list of [`Handle::tasks`](crate::runtime::Handle::tasks) and in
-/// reports. Names need not be unique.
+/// Observers (the feature `observe`) show the name in their lists and reports. Names need not be unique.
 ///
 /// # Panics
 ///
@@ -83,8 +81,7 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
     let runtime = &context::current("arc::task::spawn_named was called").runtime;
-    let info = TaskInfo { name: Some(name.into()), ..TaskInfo::new(TaskState::Idle) };
-    spawn_on(runtime, info, future)
+    spawn_on(runtime, Note::new(Kind::Task, Some(name)), future)
 }
 
 /// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of the
@@ -147,38 +144,33 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
-    let current = context::current("spawn_blocking or lookup_host was called");
-    let info = TaskInfo::new(TaskState::Blocking);
-    let (job, handle) = make_task(&current.runtime, info, async { function() });
+    let runtime = &context::current("spawn_blocking or lookup_host was called").runtime;
+    let note = Note::new(Kind::Job, None);
+    let (job, handle) = make_task(runtime, note, true, async { function() });
 
-    // There is none if the runtime ends.
-    if let Some(job) = job {
-        push_job(&current.runtime, job)?;
+    // It counts as queued until its thread runs it.
+    handle.record.note.step();
+    tell!(queued(handle.record.id.0, &handle.record.note));
+    if let Some(job) = sim::run_later(job, simulate_job) {
+        // If there is no free thread, the pool starts one.
+        let start = || threads::start_for_jobs(runtime, run_jobs);
+        runtime.pool.push(job, runtime.config.max_blocking_threads, start)?;
     }
     Ok(handle)
 }
 
-fn push_job(runtime: &Arc<Shared>, job: Runnable) -> io::Result<()> {
-    // It counts as queued until its thread runs it.
-    job.metadata().enter_queue();
-    let Some(job) = sim::run_later(job, simulate_job) else { return Ok(()) };
-
-    // If there is no free thread, the pool starts one.
-    let name = || (runtime.config.thread_name)("blocking");
-    let start = |name| threads::start(runtime, name, run_jobs).map(drop);
-    runtime.pool.push(job, runtime.config.max_blocking_threads, name, start)
-}
-
-/// Spawns a task. If the runtime has ended, the task is dropped, outside of any lock, and the
-/// handle says that it was cancelled.
+/// Spawns a task. If the runtime ends, the task is dropped, outside of any lock, and the handle
+/// says that it was cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
-    runtime: &Shared,
-    info: TaskInfo,
+    runtime: &Arc<Shared>,
+    note: Note,
     future: F,
 ) -> JoinHandle<F::Output> {
-    let (runnable, handle) = make_task(runtime, info, future);
-    if let Some(runnable) = runnable {
-        drop(context::schedule(runnable));
+    let (runnable, handle) = make_task(runtime, note, false, future);
+    if runtime.is_ending() {
+        drop(runnable);
+    } else {
+        context::schedule(runnable);
     }
     handle
 }
@@ -187,18 +179,18 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
 /// through needs that much stack.
 pub(crate) const FUTURE_SIZE_MAX: usize = 2048;
 
-/// Makes a task, and enters it in the list, but in no queue. If the runtime ends, there is only a
-/// handle, which says that the task was cancelled.
+/// Makes a task, and enters it in the list, but in no queue.
 pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
-    runtime: &Shared,
-    info: TaskInfo,
+    runtime: &Arc<Shared>,
+    note: Note,
+    is_job: bool,
     future: F,
-) -> (Option<Runnable>, JoinHandle<F::Output>) {
+) -> (Runnable, JoinHandle<F::Output>) {
     // `const`, so that a small future is not compiled a second time.
     if const { size_of::<F>() > FUTURE_SIZE_MAX } {
         // It is the same future, behind a pointer.
         let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
-        return make_task(runtime, info, boxed);
+        return make_task(runtime, note, is_job, boxed);
     }
 
     // Workers enter what they spawn in shards of their own.
@@ -208,19 +200,14 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     };
 
     // The record is shared by the task, its future, its handle and the list.
-    let record = runtime.tasks.enter(runtime.id, info, shard);
+    let record = runtime.tasks.enter(runtime, note, is_job, shard);
+    tell!(spawned(record.id.0, runtime.id.0, &record.note));
     let contained = Contained { future: Some(future), record: record.clone() };
     let builder = async_task::Builder::new().metadata(record.clone());
-    let (runnable, task) = builder.spawn(|_| contained, schedule);
+    let (runnable, task) = builder.spawn(|_| contained, context::schedule);
     record.set_waker(runnable.waker());
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
-
-    // Asked after the waker was set: if the end has not begun, `TaskList::close` finds the task.
-    if runtime.is_ending() {
-        drop(runtime.tasks.remove(&handle.record));
-        return (None, handle);
-    }
-    (Some(runnable), handle)
+    (runnable, handle)
 }
 
 pin_project_lite::pin_project! {
@@ -242,7 +229,7 @@ pin_project_lite::pin_project! {
             let mut this = this.project();
             if this.future.is_some() {
                 ignore_panic(|| this.future.set(None));
-                leave_list(this.record);
+                drop(this.record.runtime.tasks.remove(this.record));
             }
         }
     }
@@ -252,13 +239,14 @@ impl<F: Future> Future for Contained<F> {
     type Output = Unread<Result<F::Output, JoinError>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // It was aborted if the flag says so, whatever woke it.
         let this = self.as_mut().project();
-        let future = this.future.as_pin_mut();
-        let Some(future) = future.filter(|_| !this.record.is_aborted()) else {
+
+        // It was aborted if the flag says so, whatever woke it.
+        if this.record.is_aborted() {
             let error = JoinError::cancelled(this.record.id);
             return self.finish(Err(error));
-        };
+        }
+        let future = this.future.as_pin_mut().expect("a task is not polled after its end");
 
         // A panic is kept here, and ends this task alone.
         match contain(|| future.poll(context)) {
@@ -284,43 +272,19 @@ impl<F: Future> Contained<F> {
             // The panic of the drop counts, and the output goes unread.
             result = Unread(Some(Err(panicked(this.record, payload))));
         }
-        leave_list(this.record);
+
+        // The list gives back the task's own waker.
+        drop(this.record.runtime.tasks.remove(this.record));
         Poll::Ready(result)
     }
 }
 
 /// A task has panicked: the runtime ends, if that is its policy.
 fn panicked(record: &Record, payload: Payload) -> JoinError {
-    if let Some(runtime) = context::find_runtime(record.runtime)
-        && runtime.config.unhandled_panic == UnhandledPanic::ShutdownRuntime
-    {
-        end::begin(&runtime, Duration::ZERO);
+    if record.runtime.config.unhandled_panic == UnhandledPanic::ShutdownRuntime {
+        end::begin(&record.runtime);
     }
     JoinError::panicked(record.id, payload)
-}
-
-/// The list gives back the task's own waker, which is dropped outside of any lock.
-///
-/// Where a job runs or is dropped, its runtime is current. So a job finds the list even if its
-/// runtime has left the table, and leaves it before its thread signs off.
-fn leave_list(record: &Record) {
-    let id = record.runtime;
-    let remove = |runtime: &Shared| runtime.tasks.remove(record);
-    let waker = match context::try_current() {
-        Some(current) if current.runtime.id == id => remove(&current.runtime),
-        _ => context::with_runtime(id, |runtime, _| remove(runtime)).flatten(),
-    };
-    drop(waker);
-}
-
-/// Called by async-task when a task was woken.
-fn schedule(runnable: Runnable) {
-    if let Err(runnable) = context::schedule(runnable) {
-        // The task was woken while its runtime ended. It must be dropped, but not here: the thread
-        // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
-        // if no thread can be started.
-        let _ = thread::Builder::new().spawn(move || drop(runnable));
-    }
 }
 
 /// The main function of a thread of the pool.
@@ -331,21 +295,26 @@ fn run_jobs(runtime: &Arc<Shared>) {
     }
 
     // As in `end::close`: a job may hold what waits for the drop of another one.
-    let _context = context::enter_as(Role::Ending, runtime.clone(), None);
+    let _context = context::enter(Role::Ending, runtime.clone(), None);
     end::drop_given_up(runtime);
 }
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {
-    let role = Role::OwnThread(runtime.id, Some(job.metadata().begin_poll()));
-    let _context = context::enter_as(role, runtime.clone(), None);
+    let record = job.metadata();
+    let id = record.id;
+    record.note.step();
+    tell!(begins(id.0, &record.note));
+
+    let role = Role::OwnThread(runtime.id, Some(id));
+    let _context = context::enter(role, runtime.clone(), None);
     job.run();
+    tell!(ends(id.0));
 }
 
-/// Runs a job on the thread of a simulation. If the runtime has ended, the job is dropped.
+/// Runs a job on the thread of a simulation.
 fn simulate_job(job: Runnable) {
-    if let Some(runtime) = context::find_runtime(job.metadata().runtime) {
-        run_job(&runtime, job);
-    }
+    let runtime = job.metadata().runtime.clone();
+    run_job(&runtime, job);
 }
 
 /// Lets other tasks run: this task goes to the end of a queue.

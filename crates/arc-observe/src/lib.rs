@@ -1,0 +1,190 @@
+//! The seam of the async runtime arc: whoever looks at a runtime hears of its events here.
+//!
+//! The runtime itself keeps no statistics and writes no reports. An [`Observer`] is told what
+//! happens, and makes of it what it likes: a list of tasks, a report of a poll that takes too long,
+//! a timeline. `arc-util` and `arc-trace` have observers, and any other crate may have one.
+//!
+//! Tasks and runtimes are told by their numbers: those of `arc::task::Id` and `arc::runtime::Id`.
+//!
+//! # Examples
+//!
+//! Who spawned what:
+//!
+//! ```
+//! use arc_observe::{Note, Observer, attach};
+//! use std::sync::atomic::{AtomicUsize, Ordering};
+//!
+//! static SPAWNED: AtomicUsize = AtomicUsize::new(0);
+//!
+//! struct Prints;
+//!
+//! impl Observer for Prints {
+//!     fn spawned(&self, task: u64, _runtime: u64, note: &Note) {
+//!         println!("{} spawned task {task}", note.location());
+//!         SPAWNED.fetch_add(1, Ordering::Relaxed);
+//!     }
+//! }
+//!
+//! attach(Prints);
+//! let runtime = arc::runtime::Runtime::new()?;
+//! runtime.block_on(async { arc::spawn(async {}).await.unwrap() });
+//! assert_eq!(SPAWNED.load(Ordering::Relaxed), 2); // the future of `block_on`, and the task
+//! # std::io::Result::Ok(())
+//! ```
+//!
+//! # What it costs
+//!
+//! While nobody is attached, an event costs a load and a branch. For each observer it costs a call,
+//! and what the observer does. Without the feature `observe` of `arc-runtime`, which turns this
+//! crate on, nothing of it is compiled.
+
+#![forbid(unsafe_code)]
+
+mod note;
+
+pub use note::{Kind, Note};
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Hears what happens in the runtimes of the process, on the threads where it happens.
+///
+/// Each method does nothing unless it is written anew. The runtime holds no lock when it calls one,
+/// but it waits for its return. So a method must be short. It must not block, spawn or wake a task:
+/// it would hear of that, too. A panic in it is printed by the panic hook, and otherwise ignored.
+pub trait Observer: Send + Sync {
+    /// A task or a job was spawned, or a thread begins a `block_on`: then it is this thread.
+    fn spawned(&self, _task: u64, _runtime: u64, _note: &Note) {}
+
+    /// A task enters a queue, because it was spawned or woken.
+    fn queued(&self, _task: u64, _note: &Note) {}
+
+    /// A poll begins, on this thread.
+    fn begins(&self, _task: u64, _note: &Note) {}
+
+    /// A poll has ended. It was the last one that had begun on this thread.
+    fn ends(&self, _task: u64) {}
+
+    /// The task has panicked.
+    fn panicked(&self, _task: u64) {}
+
+    /// The task has ended, and its future is dropped. A task that is dropped by the end of its
+    /// runtime is not told of here: see [`closes`](Self::closes).
+    fn ended(&self, _task: u64) {}
+
+    /// An operation of a socket, a timer or a handle has succeeded in this poll.
+    fn made_progress(&self) {}
+
+    /// The task that is polled has used up its budget, and goes to the end of a queue.
+    fn out_of_budget(&self) {}
+
+    /// The task that is polled waits for another one.
+    fn waits_for_task(&self, _task: u64) {}
+
+    /// The task that is polled waits until so much time has passed.
+    fn waits_for_time(&self, _left: Duration) {}
+
+    /// The task that is polled waits for a descriptor (a socket on Windows): to read from it (0) or
+    /// to write to it (1).
+    fn waits_for_io(&self, _source: i64, _direction: usize) {}
+
+    /// This thread runs a worker from now on.
+    fn runs_worker(&self, _runtime: u64, _worker: usize) {}
+
+    /// This thread runs that worker no more.
+    fn leaves_worker(&self, _runtime: u64, _worker: usize) {}
+
+    /// The worker of this thread falls asleep.
+    fn sleeps(&self) {}
+
+    /// The worker of this thread is awake again.
+    fn awake(&self) {}
+
+    /// This thread wakes a worker.
+    fn wakes(&self, _runtime: u64, _worker: usize) {}
+
+    /// The worker of this thread has taken so many tasks from the queue of another one.
+    fn stole(&self, _tasks: usize) {}
+
+    /// This thread asks the kernel for events. It waits for them, or only looks.
+    fn asks_kernel(&self, _waits: bool) {}
+
+    /// The kernel has answered.
+    fn kernel_told(&self) {}
+
+    /// The kernel has reported a descriptor: whether it can be read, and whether it can be written.
+    fn ready(&self, _source: i64, _directions: [bool; 2]) {}
+
+    /// The monitor has looked at a runtime, so long after the last time.
+    ///
+    /// Returns whether it should look again although no worker has anything to do. Otherwise it
+    /// sleeps until some thread polls again.
+    fn tick(&self, _runtime: u64, _since: Duration) -> bool {
+        false
+    }
+
+    /// The runtime ends. No worker polls a task of it any more, and nothing is dropped yet.
+    fn closes(&self, _runtime: u64) {}
+
+    /// The end of the runtime is over, or was waited for as long as its limit says.
+    fn runtime_ended(&self, _runtime: u64) {}
+}
+
+/// One of the observers, in the order in which they came.
+struct Node {
+    observer: Box<dyn Observer>,
+    next: OnceLock<&'static Node>,
+}
+
+static FIRST: OnceLock<&'static Node> = OnceLock::new();
+
+/// Has an observer told of all that happens from now on, until the process ends.
+///
+/// There may be several: each is told of each event, in the order in which they were attached.
+pub fn attach(observer: impl Observer + 'static) {
+    let node = Node { observer: Box::new(observer), next: OnceLock::new() };
+    let node: &'static Node = Box::leak(Box::new(node));
+
+    // It goes to the first free place at the end of the chain.
+    let mut place = &FIRST;
+    while place.set(node).is_err() {
+        place = &place.wait().next;
+    }
+}
+
+/// Whether anybody is attached. Only arc uses this.
+#[doc(hidden)]
+#[inline]
+pub fn is_observed() -> bool {
+    FIRST.get().is_some()
+}
+
+/// Tells all observers of an event. Only arc uses this.
+#[doc(hidden)]
+#[inline]
+pub fn tell(event: impl FnMut(&dyn Observer)) {
+    if let Some(first) = FIRST.get() {
+        tell_from(first, event);
+    }
+}
+
+#[cold]
+fn tell_from(first: &'static Node, mut event: impl FnMut(&dyn Observer)) {
+    let mut next = Some(first);
+    while let Some(node) = next {
+        // What a panic carries is leaked: its drop may panic, too.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| event(&*node.observer))) {
+            std::mem::forget(panic);
+        }
+        next = node.next.get().copied();
+    }
+}
+
+/// Tells of a tick, and returns whether any observer wants the next one. Only arc uses this.
+#[doc(hidden)]
+pub fn tick(runtime: u64, since: Duration) -> bool {
+    let mut is_watched = false;
+    tell(|it| is_watched |= it.tick(runtime, since));
+    is_watched
+}

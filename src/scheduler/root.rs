@@ -1,0 +1,83 @@
+//! The futures in `block_on`: the roots, from which a program's tasks come.
+//!
+//! Each of them is polled by the thread that called `block_on`. The list of a runtime's roots is
+//! for others: the end wakes all of them, and a thread that gives up the worker of a current-thread
+//! runtime unparks them, so that another one takes it.
+
+use crate::hooks::observe::Note;
+use crate::hooks::tell;
+use crate::registry::Id;
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, thread};
+
+/// A future in `block_on`, as others see it.
+pub(crate) struct Root {
+    pub(crate) id: Id,
+    pub(crate) note: Note,
+    thread: thread::Thread,
+    /// The future was woken, and has not been polled since.
+    is_woken: AtomicBool,
+}
+
+impl Root {
+    /// The calling thread is about to poll the future. The first poll comes without a wake-up.
+    pub(crate) fn new(note: Note) -> Self {
+        let is_woken = AtomicBool::new(true);
+        Self { id: Id::next(), note, thread: thread::current(), is_woken }
+    }
+
+    /// Wakes the future. Returns false if it was woken before.
+    ///
+    /// SeqCst pairs with `is_woken`: a worker that is about to sleep sets its bit and then asks
+    /// that. Whoever wakes the future stores this, and then claims the worker.
+    pub(crate) fn wake(&self) -> bool {
+        let is_first = !self.is_woken.swap(true, Ordering::SeqCst);
+        if is_first {
+            self.thread.unpark();
+        }
+        is_first
+    }
+
+    pub(crate) fn is_woken(&self) -> bool {
+        self.is_woken.load(Ordering::SeqCst)
+    }
+
+    /// Whether the future has to be polled. The flag is cleared before the poll, so that a wake-up
+    /// that comes during the poll asks for another one. Acquire pairs with `wake`: what was done
+    /// before the wake-up is seen.
+    pub(crate) fn take_wake_up(&self) -> bool {
+        self.is_woken.swap(false, Ordering::Acquire)
+    }
+}
+
+/// The roots of one runtime.
+#[derive(Default)]
+pub(crate) struct Roots(Mutex<Vec<Arc<Root>>>);
+
+impl Roots {
+    /// The future is in the list as long as the guard lives.
+    pub(crate) fn enter<'a>(&'a self, root: &'a Arc<Root>) -> Entered<'a> {
+        lock(&self.0).push(root.clone());
+        Entered { roots: self, root }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Root>> {
+        lock(&self.0).clone()
+    }
+
+    /// Unparks all threads in `block_on`. Their futures need not be polled.
+    pub(crate) fn unpark_all(&self) {
+        lock(&self.0).iter().for_each(|root| root.thread.unpark());
+    }
+}
+
+pub(crate) struct Entered<'a> {
+    roots: &'a Roots,
+    root: &'a Arc<Root>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        lock(&self.roots.0).retain(|other| !Arc::ptr_eq(other, self.root));
+        tell!(ended(self.root.id.0));
+    }
+}
