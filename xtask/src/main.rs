@@ -40,7 +40,7 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
 enum Task {
-    /// Run what CI runs, in CI's order, up to the first failure
+    /// Run what CI runs, in CI's order, and tell all that failed
     Ci(ci::Arguments),
     /// Check the style, as far as it can be read off the source (some seconds)
     Tidy(tidy::Arguments),
