@@ -41,7 +41,7 @@ impl<R> Pool<R> {
         let jobs = VecDeque::new();
         let given_up = VecDeque::new();
         let state = State { jobs, given_up, threads: 0, free: 0, is_closed: false };
-        Self { state: Mutex::new(state), news: Condvar::new() }
+        Self { state: Mutex::new(state), news: Condvar::default() }
     }
 
     /// Hands a job to a thread that waits, or to a new one if there are not `threads_max` already.

@@ -148,7 +148,7 @@ impl Drop for InLoop {
 }
 
 /// The main function of a worker's thread.
-fn run_worker(shared: &Arc<Shared>, worker: usize) {
+pub(crate) fn run_worker(shared: &Arc<Shared>, worker: usize) {
     let Some(in_loop) = InLoop::enter(shared, worker) else { return };
     while !shared.is_ending() {
         in_loop.worker.run_one(&|| shared.is_ending());

@@ -1,9 +1,9 @@
 //! Timers that are armed while another thread sets the alarm.
 
 use crate::driver::timers::Timers;
-use crate::scheduler::context;
+use crate::scheduler::context::{self, Role};
 use crate::sync::{Duration, Instant};
-use crate::world::{Crew, list, listed, make_polls_short, shared};
+use crate::world::{Crew, frugal, make_polls_short, shared};
 use crate::{model, model_within, race, time};
 use loom::sync::Arc;
 use loom::thread;
@@ -42,7 +42,7 @@ fn timer_is_never_slept_through() {
                 }
                 (timers, start)
             },
-            |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
+            |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).unwrap().1,
             |(timers, _)| timers.next_alarm(),
             |(_, start), oversleeps, until| {
                 assert!(oversleeps || ends_by(until, *start + HOUR + SLACK));
@@ -56,9 +56,9 @@ fn timer_is_never_slept_through() {
 #[test]
 fn worker_that_takes_the_seat_sets_the_alarm() {
     model_within(3, || {
-        let shared = listed(1);
+        let shared = frugal(1);
         let crew = Crew::start(&shared);
-        let _context = context::enter(shared.clone());
+        let _context = context::enter(Role::Outside, shared.clone(), None);
         let start = Instant::now();
         let mut sleep = pin!(time::sleep(HOUR));
         assert!(sleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -76,7 +76,7 @@ fn neither_of_two_timers_is_slept_through() {
         let armers = [0, 1].map(|shard| {
             let timers = timers.clone();
             let deadline = start + (1 + shard as u32) * HOUR;
-            thread::spawn(move || timers.arm(Some(shard), deadline, Waker::noop().clone()).1)
+            thread::spawn(move || timers.arm(Some(shard), deadline, Waker::noop().clone()).unwrap().1)
         });
         let until = timers.next_alarm();
         let oversleeps = armers.map(|armer| armer.join().unwrap());
@@ -101,7 +101,7 @@ fn neither_of_two_timers_in_one_wheel_is_slept_through() {
         let start = Instant::now();
         let armers = [1, 2].map(|hours| {
             let (timers, deadline) = (timers.clone(), start + hours * HOUR);
-            thread::spawn(move || timers.arm(Some(0), deadline, Waker::noop().clone()).1)
+            thread::spawn(move || timers.arm(Some(0), deadline, Waker::noop().clone()).unwrap().1)
         });
         let until = timers.next_alarm();
         let [first, _] = armers.map(|armer| armer.join().unwrap());
@@ -119,7 +119,7 @@ fn timer_is_not_slept_through_when_an_earlier_one_expires() {
             let _ = timers.arm(Some(0), timers.epoch, Waker::noop().clone());
             (timers, start)
         },
-        |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).1,
+        |(timers, start)| timers.arm(Some(0), *start + HOUR, Waker::noop().clone()).unwrap().1,
         |(timers, _)| {
             timers.expire(timers.nanos(Instant::now()), &mut Vec::new());
             timers.next_alarm()

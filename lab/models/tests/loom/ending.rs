@@ -1,15 +1,14 @@
 //! The end of a runtime: against workers that fall asleep, against a thread that wakes a task, and
 //! against the threads that it waits for. And the pool of jobs, which it closes.
 
-use crate::registry::{TaskInfo, TaskState};
 use crate::scheduler::end;
 use crate::scheduler::pool::Pool;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::{self, InLoop, SignedOn};
-use crate::sync::{AtomicBool, Duration, Ordering, lock, thread};
+use crate::sync::{AtomicBool, Duration, Ordering, thread};
 use crate::task::spawn::{make_task, spawn_on, yield_now};
 use crate::world::{
-    Dropped, Gate, OnDrop, Socket, is_closed, list, listed, make_polls_short, shared, spawn, task,
+    Dropped, Gate, OnDrop, Socket, frugal, is_closed, note, shared, spawn, task,
 };
 use crate::{model_within, race_within};
 use std::future::{pending, poll_fn};
@@ -18,16 +17,16 @@ use std::task::{Poll, Waker};
 
 /// A runtime whose workers have not begun, with a task.
 fn runtime(workers: usize) -> (Arc<Shared>, Dropped) {
-    let shared = listed(workers);
+    let shared = frugal(workers);
     let dropped = Dropped::default();
     spawn(&shared, dropped.clone());
     (shared, dropped)
 }
 
 /// A task that was polled once may wait in a queue.
-fn spawn_task_that_yields(shared: &Shared, dropped: Dropped) {
+fn spawn_task_that_yields(shared: &Arc<Shared>, dropped: Dropped) {
     let guard = OnDrop(dropped);
-    let task = spawn_on(shared, TaskInfo::new(TaskState::Idle), async move {
+    let task = spawn_on(shared, note(), async move {
         guard.0.touch();
         yield_now().await;
         pending::<()>().await;
@@ -43,7 +42,7 @@ fn spawn_task_that_waits(
 ) -> Dropped {
     let dropped = Dropped::default();
     let guard = OnDrop(dropped.clone());
-    let (runnable, handle) = make_task(shared, TaskInfo::new(TaskState::Idle), async move {
+    let (runnable, handle) = make_task(shared, note(), false, async move {
         let _guard = guard;
         poll_fn(|context| {
             leave(context.waker().clone());
@@ -51,15 +50,15 @@ fn spawn_task_that_waits(
         })
         .await;
     });
-    runnable.unwrap().run();
+    runnable.run();
     drop(handle);
     dropped
 }
 
-/// The main function of the thread of a worker, which has not left its loop yet.
+/// The main function of the thread of a worker.
 fn worker(shared: &Arc<Shared>, index: usize) -> impl FnOnce() + Send + 'static {
-    let in_loop = InLoop(shared.clone(), index);
-    move || threads::run_worker(in_loop)
+    let shared = shared.clone();
+    move || threads::run_worker(&shared, index)
 }
 
 /// Starts the threads of the workers.
@@ -68,33 +67,30 @@ fn start(shared: &Arc<Shared>) -> Vec<thread::JoinHandle<()>> {
     workers.into_iter().map(thread::spawn).collect()
 }
 
-/// `end::begin` against workers that run a task or fall asleep: each of them sees that the runtime
-/// ends, or is woken. The last one closes the runtime, after all have left.
+/// `end::begin` against workers that begin, run a task or fall asleep: each of them sees that the
+/// runtime ends, or is woken. One thread closes the runtime, after all have left: the last worker,
+/// or the one that begins the end.
 #[test]
 fn workers_that_fall_asleep_do_not_miss_the_end() {
-    // With a limit each worker leaves by itself, and without one those that sleep are counted.
-    for (workers, preemptions, limit) in
-        [(1, 3, Duration::ZERO), (1, 3, Duration::MAX), (2, 2, Duration::MAX)]
-    {
+    for (workers, preemptions) in [(1, 3), (2, 2)] {
         model_within(preemptions, move || {
             let (shared, dropped) = runtime(workers);
             let threads = start(&shared);
-            end::begin(&shared, limit);
+            end::begin(&shared);
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             assert!(is_closed(&shared));
             assert_eq!(dropped.count(), 1);
-            assert_eq!(shared.in_loop.load(Ordering::Relaxed), 0);
         });
     }
 }
 
-/// The end claims a worker that sleeps in the seat, while the kernel reports an event of a task
-/// there. The end may have closed the runtime when that worker wakes the task: no task is left in a
-/// queue.
+/// The end wakes a worker that sleeps in the seat, while the kernel reports an event of a task
+/// there. The worker wakes that task, before it leaves its loop or after the other one has left:
+/// no task is left in a queue.
 #[test]
-fn worker_that_is_claimed_by_the_end_touches_no_task() {
+fn worker_that_wakes_a_task_at_the_end_leaves_none_in_a_queue() {
     model_within(2, || {
-        let shared = listed(2);
+        let shared = frugal(2);
         let leave = Arc::new(Socket::new(&shared));
         let leaves = leave.clone();
         let dropped = spawn_task_that_waits(&shared, move |waker| leaves.leave_waker(waker));
@@ -108,7 +104,7 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
             thread::spawn(move || {
                 may_end.wait(1);
                 leave.event(false);
-                end::begin(&shared, Duration::MAX);
+                end::begin(&shared);
             })
         };
         shared.driver.kernel.until_somebody_waits();
@@ -122,26 +118,8 @@ fn worker_that_is_claimed_by_the_end_touches_no_task() {
     });
 }
 
-/// A worker whose thread does not start leaves its loop all the same, and closes nothing as long as
-/// the other one runs. Who closes the runtime drops a task that the other one has polled before.
-#[test]
-fn worker_without_a_thread_has_left() {
-    model_within(3, || {
-        // It is the only task. To wake another one, the end would pass a fence.
-        let (shared, dropped) = (listed(2), Dropped::default());
-        spawn_task_that_yields(&shared, dropped.clone());
-        let [first, second] = [0, 1].map(|index| worker(&shared, index));
-        let first = thread::spawn(first);
-        end::begin(&shared, Duration::MAX);
-        drop(second);
-        first.join().unwrap();
-        assert!(is_closed(&shared));
-        assert_eq!(dropped.count(), 1);
-    });
-}
-
 /// `end::close` against a thread that wakes a task: its future is dropped, by one of the two, and
-/// nothing is left in a queue. The table is the gate of the injector.
+/// nothing is left in a queue. The injector is closed.
 #[test]
 fn task_that_is_woken_at_the_end_is_dropped() {
     // Woken by another thread, or by none.
@@ -149,7 +127,7 @@ fn task_that_is_woken_at_the_end_is_dropped() {
         race_within(
             3,
             || {
-                let shared = listed(1);
+                let shared = frugal(1);
                 let waker = Arc::new(Mutex::new(None::<Waker>));
                 let leaves = waker.clone();
                 let leave = move |waker| *leaves.lock().unwrap() = Some(waker);
@@ -163,10 +141,8 @@ fn task_that_is_woken_at_the_end_is_dropped() {
                 }
             },
             |(shared, _, _)| {
-                // It leaves its loop without having polled anything.
-                let worker = worker(shared, 0);
-                end::begin(shared, Duration::ZERO);
-                drop(worker);
+                // Nobody is in a loop.
+                end::begin(shared);
             },
             |(shared, dropped, _), (), ()| {
                 dropped.wait();
@@ -182,13 +158,11 @@ fn task_that_is_woken_at_the_end_is_dropped() {
 fn task_that_is_spawned_at_the_end_has_ended() {
     race_within(
         3,
-        || listed(1),
-        |shared| spawn_on(shared, TaskInfo::new(TaskState::Idle), pending::<()>()).abort_handle(),
+        || frugal(1),
+        |shared| spawn_on(shared, note(), pending::<()>()).abort_handle(),
         |shared| {
-            // It leaves its loop without having polled anything.
-            let worker = worker(shared, 0);
-            end::begin(shared, Duration::ZERO);
-            drop(worker);
+            // Nobody is in a loop.
+            end::begin(shared);
         },
         |shared, handle, ()| {
             assert!(handle.is_finished());
@@ -218,7 +192,7 @@ fn end_waits_for_every_thread_that_signed_on() {
             drop(second);
         },
         |(shared, _, has_ended)| {
-            end::begin(shared, Duration::ZERO);
+            end::begin(shared);
             end::join(shared, Vec::new(), Duration::MAX);
             has_ended.store(true, Ordering::SeqCst);
         },
@@ -231,11 +205,11 @@ fn end_waits_for_every_thread_that_signed_on() {
 #[test]
 fn job_that_a_thread_is_on_its_way_for_runs() {
     model_within(3, || {
-        let (shared, pool) = (shared(1), Arc::new(Pool::default()));
+        let (shared, pool) = (shared(1), Arc::new(Pool::new()));
         let (begun, may_end) = (Gate::default(), Gate::default());
         let ran = Arc::new(Mutex::new(Vec::new()));
         let started = Mutex::new(None);
-        let start = |_| {
+        let start = || {
             let pool = pool.clone();
             let (begins, ends) = (begun.clone(), may_end.clone());
             *started.lock().unwrap() = Some(thread::spawn(move || {
@@ -251,9 +225,9 @@ fn job_that_a_thread_is_on_its_way_for_runs() {
         for number in 0..2 {
             let ran = ran.clone();
             let job = task(&shared, move || ran.lock().unwrap().push(number));
-            pool.push(job, 1, String::new, start).unwrap();
+            pool.push(job, 1, start).unwrap();
         }
-        pool.close();
+        drop(pool.close());
         let given_up = std::iter::from_fn(|| pool.next_given_up()).count();
         may_end.open();
         started.lock().unwrap().take().unwrap().join().unwrap();

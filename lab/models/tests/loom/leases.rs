@@ -1,13 +1,12 @@
-//! The lease of a current-thread runtime: who runs its worker, and who closes it. And the futures
-//! in `block_on`, which are woken with the lease or without it.
+//! Who runs the worker of a current-thread runtime, and who closes it. And the futures in
+//! `block_on`, which are woken on the thread that runs it or on another one.
 
-use crate::builder::RuntimeFlavor;
-use crate::registry::RuntimeId;
+use crate::scheduler::crew::Crew;
 use crate::scheduler::end;
-use crate::scheduler::lease::{Main, Mains};
-use crate::sync::{Duration, thread};
+use crate::scheduler::root::{Root, Roots};
+use crate::sync::thread;
 use crate::task::yield_now;
-use crate::world::{Dropped, Gate, block_on, current_thread, is_closed, list, shared, spawn};
+use crate::world::{Dropped, Gate, block_on, current_thread, is_closed, note, shared, spawn};
 use crate::{model, model_within, race, race_within};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -16,9 +15,11 @@ use std::future::poll_fn;
 use std::sync::Mutex;
 use std::task::{Poll, Waker};
 
-/// The lease, and what only the thread that has it may touch.
+/// Who runs a worker, and what only the thread that does so may touch.
+#[derive(Default)]
 struct Leased {
-    mains: Mains,
+    crew: Crew,
+    roots: Roots,
     worker: UnsafeCell<usize>,
 }
 
@@ -28,30 +29,27 @@ unsafe impl Sync for Leased {}
 unsafe impl Send for Leased {}
 
 impl Leased {
-    fn new() -> Self {
-        Self { mains: Mains::default(), worker: UnsafeCell::new(0) }
-    }
-
     /// Runs the worker once.
     fn use_it(&self) {
-        let main = Main::new(RuntimeId(0), RuntimeFlavor::CurrentThread);
-        let _listed = self.mains.enter(&main);
-        while !self.mains.take_lease() {
+        let root = std::sync::Arc::new(Root::new(note()));
+        let _entered = self.roots.enter(&root);
+        while !self.crew.enter_loop(1) {
             thread::park();
         }
         // SAFETY: loom checks it.
         self.worker.with_mut(|worker| unsafe { *worker += 1 });
-        self.mains.end_lease();
+        assert!(!self.crew.leave_loop(), "nobody ends the runtime");
+        self.roots.unpark_all();
     }
 }
 
-/// L1 against R1: two or three threads want the lease. One of them has it at a time, and none parks
-/// beside a free lease, which loom would call a deadlock.
+/// L2 against R1: two or three threads want to run the worker. One of them does so at a time, and
+/// none parks beside a worker that nobody runs, which loom would call a deadlock.
 #[test]
-fn nobody_parks_beside_a_free_lease() {
-    race(Leased::new, Leased::use_it, Leased::use_it, |_, (), ()| ());
+fn nobody_parks_beside_a_worker_that_nobody_runs() {
+    race(Leased::default, Leased::use_it, Leased::use_it, |_, (), ()| ());
     model_within(3, || {
-        let leased = Arc::new(Leased::new());
+        let leased = Arc::new(Leased::default());
         let others = [0, 1].map(|_| {
             let leased = leased.clone();
             thread::spawn(move || leased.use_it())
@@ -61,7 +59,7 @@ fn nobody_parks_beside_a_free_lease() {
     });
 }
 
-/// E1 and E2 against R1 and R2: a thread enters and leaves `block_on` while the runtime ends.
+/// `Crew::begin_end` against `enter_loop` and `leave_loop`: a thread enters and leaves `block_on` while the runtime ends.
 /// Exactly one thread closes the runtime, after the other one has done with its worker.
 #[test]
 fn exactly_one_thread_closes_a_current_thread_runtime() {
@@ -69,14 +67,13 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
         2,
         || {
             let shared = current_thread();
-            list(&shared);
             let dropped = Dropped::default();
             spawn(&shared, dropped.clone());
             (shared, dropped)
         },
         // It runs the task, if it takes the lease.
         |(shared, _)| block_on(shared, yield_now()),
-        |(shared, _)| end::begin(shared, Duration::ZERO),
+        |(shared, _)| end::begin(shared),
         |(shared, dropped), (), ()| {
             assert!(is_closed(shared));
             assert_eq!(dropped.count(), 1);
@@ -84,20 +81,19 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
     );
 }
 
-/// The future of a thread with the lease is woken from outside, while its thread falls asleep, as a
+/// The future of a thread that runs the worker is woken from outside, while its thread falls asleep, as a
 /// worker does: it is polled again, and sees what was done before.
 #[test]
-fn future_that_is_woken_with_the_lease_is_polled() {
+fn future_that_is_woken_beside_its_worker_is_polled() {
     model_within(3, || {
         let shared = current_thread();
-        list(&shared);
         wake_from_outside(&shared);
     });
 }
 
-/// The same with a thread that has no lease: its runtime has workers of its own.
+/// The same with a thread that runs none: its runtime has workers of its own.
 #[test]
-fn future_that_is_woken_without_the_lease_is_polled() {
+fn future_that_is_woken_without_a_worker_is_polled() {
     model_within(3, || wake_from_outside(&shared(1)));
 }
 
@@ -129,12 +125,11 @@ fn wake_from_outside(shared: &std::sync::Arc<crate::scheduler::shared::Shared>) 
     waker.join().unwrap();
 }
 
-/// A thread in `block_on` without a lease against the end: it hears of it.
+/// A thread in `block_on` that runs no worker against the end: it hears of it.
 #[test]
 fn two_threads_in_block_on_do_not_miss_the_end() {
     model_within(2, || {
         let shared = current_thread();
-        list(&shared);
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -147,7 +142,7 @@ fn two_threads_in_block_on_do_not_miss_the_end() {
                 block_on(&shared, until_the_end);
             })
         };
-        end::begin(&shared, Duration::ZERO);
+        end::begin(&shared);
         other.join().unwrap();
         assert!(is_closed(&shared));
     });

@@ -1,14 +1,16 @@
 //! The list of tasks: an abort against the end of the task, and the end of a runtime.
 
 use crate::race;
-use crate::registry::{Record, RuntimeId, TaskInfo, TaskList, TaskState};
+use crate::registry::{Record, TaskList};
 use crate::sync::Arc;
+use crate::world::note;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
-fn entered(waker: &Waker) -> (TaskList, Arc<Record>) {
+/// The list does not ask what a runtime is.
+fn entered(waker: &Waker) -> (TaskList<()>, Arc<Record<()>>) {
     let list = TaskList::new(1);
-    let record = list.enter(RuntimeId::next(), TaskInfo::new(TaskState::Idle), 0);
+    let record = list.enter(&Arc::new(()), note(), false, 0);
     record.set_waker(waker.clone());
     (list, record)
 }

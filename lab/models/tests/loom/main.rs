@@ -23,12 +23,12 @@
 //! was ever found took, and those of more steps or threads with fewer. A switch away from a thread
 //! that blocks is free.
 
-#![allow(dead_code, unused_imports, reason = "the modules of src are used in part")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "the modules of src are used in part")]
 #![allow(clippy::redundant_allocation, clippy::type_complexity, reason = "they are types of src")]
 
 // The crate concurrent_queue is a module of this one.
 extern crate self as concurrent_queue;
-pub(crate) use queues::ConcurrentQueue;
+pub(crate) use queues::{ConcurrentQueue, PushError};
 
 #[path = "../both/clock.rs"]
 mod clock;
@@ -79,14 +79,14 @@ mod parking;
 mod recorder;
 mod sockets;
 
-/// Stands for src/hooks.rs: nobody is told of anything, and nothing is simulated.
+/// Stands for src/hooks.rs: nobody is told of anything but ticks, and nothing is simulated.
 mod hooks {
     macro_rules! tell {
         ($event:ident($($fact:expr),*)) => { let _ = || ($($fact,)*); };
     }
     pub(crate) use tell;
 
-    pub(crate) use crate::real_hooks::sim;
+    pub(crate) use crate::real_hooks::{observe, sim};
 }
 
 use loom::sync::Arc;

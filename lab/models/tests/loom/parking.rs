@@ -27,7 +27,7 @@ fn injected_task_is_polled() {
             let polled = Gate::default();
             for _ in 0..tasks {
                 let opens = polled.clone();
-                shared.inject(task(&shared, move || opens.open()));
+                let _ = shared.inject(task(&shared, move || opens.open()));
             }
             polled.wait(tasks);
             crew.stop();
@@ -52,7 +52,7 @@ fn injected_task_is_polled_by_a_worker_that_never_stops() {
                 }
             })
         };
-        shared.inject(task(&shared, move || polled.store(true, Ordering::Relaxed)));
+        let _ = shared.inject(task(&shared, move || polled.store(true, Ordering::Relaxed)));
         crew.join().unwrap();
     });
 }
@@ -72,7 +72,7 @@ fn task_that_is_injected_beside_a_long_poll_is_polled() {
             let polled = Gate::default();
             for times in 1..=2 {
                 let opens = polled.clone();
-                shared.inject(task(&shared, move || opens.open()));
+                let _ = shared.inject(task(&shared, move || opens.open()));
                 polled.wait(times);
             }
             crew.stop();
@@ -94,7 +94,7 @@ fn look_of_a_busy_worker_does_not_meet_the_wait_of_another_one() {
     model_within(3, || {
         let (shared, _) = shared_with_a_source();
         let worker = Rc::new(Worker::new(shared.clone(), 0));
-        let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+        let _context = context::enter(Role::Polling, shared.clone(), Some(worker.clone()));
 
         // A stretch is over after one poll, as the models' builder says.
         shared.workers[0].queue.push(task(&shared, || ()));
@@ -175,6 +175,7 @@ fn waker_that_blocks_the_monitor_leaves_the_kernel_watched() {
 fn monitor_does_not_sleep_while_a_future_is_polled() {
     model_within(4, || {
         let shared = shared(1);
+        let _watched = world::watch(&shared);
         let is_awake = Gate::default();
         let monitor = {
             let (shared, is_awake) = (shared.clone(), is_awake.clone());
@@ -212,7 +213,7 @@ fn monitor_does_not_sleep_while_a_task_is_polled() {
         };
         let polled = Gate::default();
         let ends = polled.clone();
-        shared.inject(task(&shared, move || {
+        let _ = shared.inject(task(&shared, move || {
             is_awake.wait(1);
             ends.open();
         }));

@@ -11,13 +11,16 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct ConcurrentQueue<T> {
     items: Mutex<VecDeque<T>>,
     capacity: usize,
-    /// How many items another thread may see.
+    /// How many items another thread may see, and whether the queue is closed.
     seen: Option<AtomicUsize>,
 }
 
-pub(crate) struct Full<T>(T);
+/// The bit of a queue that takes no more items.
+const CLOSED: usize = 1 << 63;
 
-impl<T> Full<T> {
+pub(crate) struct PushError<T>(T);
+
+impl<T> PushError<T> {
     pub(crate) fn into_inner(self) -> T {
         self.0
     }
@@ -40,30 +43,43 @@ impl<T> ConcurrentQueue<T> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn push(&self, item: T) -> Result<(), Full<T>> {
+    pub(crate) fn push(&self, item: T) -> Result<(), PushError<T>> {
+        if let Some(seen) = &self.seen {
+            let (release, relaxed) = (Ordering::Release, Ordering::Relaxed);
+            let more = |count| if count & CLOSED == 0 { Some(count + 1) } else { None };
+            if seen.fetch_update(release, relaxed, more).is_err() {
+                return Err(PushError(item));
+            }
+        }
+        // No other thread comes between the step above and this.
         let mut items = self.items();
         if items.len() == self.capacity {
-            return Err(Full(item));
+            return Err(PushError(item));
         }
         items.push_back(item);
-        drop(items);
-        if let Some(seen) = &self.seen {
-            seen.fetch_add(1, Ordering::Release);
-        }
         Ok(())
     }
 
     pub(crate) fn pop(&self) -> Result<T, ()> {
         if let Some(seen) = &self.seen {
             let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-            seen.fetch_update(acquire, relaxed, |count| count.checked_sub(1)).map_err(|_| ())?;
+            let fewer = |count| if count & !CLOSED == 0 { None } else { Some(count - 1) };
+            seen.fetch_update(acquire, relaxed, fewer).map_err(|_| ())?;
         }
         self.items().pop_front().ok_or(())
     }
 
+    pub(crate) fn close(&self) {
+        self.seen.as_ref().expect("it is the injector").fetch_or(CLOSED, Ordering::AcqRel);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.load(Ordering::Relaxed) & CLOSED != 0)
+    }
+
     pub(crate) fn len(&self) -> usize {
         match &self.seen {
-            Some(seen) => seen.load(Ordering::Relaxed),
+            Some(seen) => seen.load(Ordering::Relaxed) & !CLOSED,
             None => self.items().len(),
         }
     }

@@ -2,11 +2,10 @@
 
 use crate::driver::reactor::{Direction, Source};
 use crate::io::Async;
-use crate::registry::{TaskInfo, TaskState};
+use crate::hooks::observe::{Kind, Note, Observer, attach};
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::queue::Runnable;
-use crate::scheduler::shared::{RUNTIMES, Shared};
+use crate::scheduler::shared::{Runnable, Shared};
 use crate::scheduler::worker::Worker;
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicBool, Condvar, Duration, Mutex, Ordering, lock};
@@ -26,15 +25,14 @@ fn builder(is_current_thread: bool, workers: usize) -> Builder {
     builder
 }
 
-/// The state of a runtime. Nobody runs its workers yet, and no thread finds it by its id.
+/// The state of a runtime. Nobody runs its workers yet.
 pub(crate) fn shared(workers: usize) -> Arc<Shared> {
     Arc::new(Shared::new(builder(false, workers)).expect("the model's kernel does not fail"))
 }
 
-/// The same, which threads find. Its workers know that polls are short.
-pub(crate) fn listed(workers: usize) -> Arc<Shared> {
+/// The same. Its workers know that polls are short.
+pub(crate) fn frugal(workers: usize) -> Arc<Shared> {
     let shared = shared(workers);
-    list(&shared);
     make_polls_short(&shared);
     shared
 }
@@ -44,21 +42,48 @@ pub(crate) fn current_thread() -> Arc<Shared> {
     Arc::new(Shared::new(builder(true, 1)).expect("the model's kernel does not fail"))
 }
 
-/// Threads find the runtime by its id from now on, as after `Builder::build`.
-pub(crate) fn list(shared: &Arc<Shared>) {
-    let runtimes = RUNTIMES.write();
-    let mut runtimes = runtimes.unwrap_or_else(|_| unreachable!("no lock is poisoned"));
-    runtimes.insert(shared.id, shared.clone());
-}
-
 /// Its workers know that polls are short. (In a new runtime they count as long.)
 pub(crate) fn make_polls_short(shared: &Shared) {
-    shared.mean_poll.learn(u32::MAX, Duration::ZERO);
+    shared.mean_poll.assume_short();
+}
+
+/// What is noted of a task.
+pub(crate) fn note() -> Note {
+    Note::new(Kind::Task, None)
+}
+
+/// The monitor has to look at the runtime again while a future in `block_on` is polled, as long as
+/// this lives: arc-util's reports ask for that.
+pub(crate) fn watch(shared: &Arc<Shared>) -> impl Drop + use<> {
+    static WATCHED: std::sync::Mutex<Option<Arc<Shared>>> = std::sync::Mutex::new(None);
+
+    struct Watches;
+
+    impl Observer for Watches {
+        fn tick(&self, _runtime: u64, _since: std::time::Duration) -> bool {
+            let watched = WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+            let roots = watched.map_or(Vec::new(), |shared| shared.roots.all());
+            roots.iter().any(|root| !root.note.steps().is_multiple_of(2))
+        }
+    }
+
+    struct Unwatch;
+
+    impl Drop for Unwatch {
+        fn drop(&mut self) {
+            WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        }
+    }
+
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| attach(Watches));
+    *WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(shared.clone());
+    Unwatch
 }
 
 /// A task that calls `act` when it is polled. No handle and no end finds it.
-pub(crate) fn task(shared: &Shared, act: impl FnOnce() + Send + 'static) -> Runnable {
-    let record = shared.tasks.enter(shared.id, TaskInfo::new(TaskState::Idle), 0);
+pub(crate) fn task(shared: &Arc<Shared>, act: impl FnOnce() + Send + 'static) -> Runnable {
+    let record = shared.tasks.enter(shared, note(), false, 0);
     let future = async move { act() };
     let (runnable, task) = async_task::Builder::new()
         .metadata(record)
@@ -135,6 +160,7 @@ impl Crew {
     /// The first workers do not run: they are awake, and stuck in a poll.
     pub(crate) fn start_all_but(shared: &Arc<Shared>, stuck: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
+        (0..stuck).for_each(|worker| shared.sleepers.begin(worker));
         let threads = (stuck..shared.workers.len()).map(|worker| {
             let (shared, stop) = (shared.clone(), stop.clone());
             thread::spawn(move || run(&shared, worker, &stop))
@@ -155,7 +181,7 @@ impl Crew {
 /// The calling thread runs the worker.
 fn run(shared: &Arc<Shared>, worker: usize, stop: &AtomicBool) {
     let worker = Rc::new(Worker::new(shared.clone(), worker));
-    let _context = context::enter_as(Role::Polling, shared.clone(), Some(worker.clone()));
+    let _context = context::enter(Role::Polling, shared.clone(), Some(worker.clone()));
     let stop = || stop.load(Ordering::SeqCst);
     while !stop() {
         worker.run_one(&stop);
@@ -212,7 +238,7 @@ impl Drop for OnDrop {
 /// Spawns a task on the runtime that never ends by itself, from outside.
 pub(crate) fn spawn(shared: &Arc<Shared>, dropped: Dropped) {
     let guard = OnDrop(dropped);
-    let task = spawn_on(shared, TaskInfo::new(TaskState::Idle), async move {
+    let task = spawn_on(shared, note(), async move {
         guard.0.touch();
         std::future::pending::<()>().await;
         drop(guard);
@@ -222,11 +248,8 @@ pub(crate) fn spawn(shared: &Arc<Shared>, dropped: Dropped) {
 
 /// Whether the runtime was closed, and nothing is left in a queue of it.
 pub(crate) fn is_closed(shared: &Shared) -> bool {
-    let runtimes = RUNTIMES.read().unwrap_or_else(|_| unreachable!("no lock is poisoned"));
-    let is_listed = runtimes.contains_key(&shared.id);
-    drop(runtimes);
     let left: usize = shared.workers.iter().map(|worker| worker.queue.len()).sum();
-    !is_listed && left == 0 && shared.injector.is_empty()
+    shared.injector.is_closed() && left == 0 && shared.injector.is_empty()
 }
 
 /// A socket that is registered with a runtime. What can be read from it is up to the model.
@@ -243,7 +266,7 @@ impl Socket {
 
     /// As of TCP, if `short_means_drained`.
     pub(crate) fn register(shared: &Arc<Shared>, short_means_drained: bool) -> Self {
-        let _context = context::enter(shared.clone());
+        let _context = context::enter(Role::Outside, shared.clone(), None);
         let (near, _far) = UnixStream::pair().expect("the system has sockets");
         let mut io = Async::new(near).expect("it is no file");
         io.short_means_drained = short_means_drained;
