@@ -88,6 +88,7 @@ fn due(deadline: Instant, now: Instant) -> Option<Instant> {
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
+#[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
@@ -186,12 +187,6 @@ impl Sleep {
         let runtime = context::current("a timer was used").runtime.clone();
         assert!(self.arm(runtime, due, waker), "a timer's arc runtime has ended");
         Poll::Pending
-    }
-}
-
-impl fmt::Debug for Sleep {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Sleep").field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }
 

@@ -5,13 +5,14 @@
 //! tasks, unless another thread in `block_on` does so already (`scheduler/crew.rs`).
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
-use crate::hooks::observe::{Kind, Note, is_observed};
+use crate::hooks::observe::{Kind, Note};
 use crate::hooks::tell;
 use crate::scheduler::budget;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::root::Root;
 use crate::scheduler::shared::Shared;
-use crate::scheduler::threads::{InLoop, SignedOn};
+use crate::scheduler::threads::InLoop;
+use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, thread};
 use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::pin::{Pin, pin};
@@ -57,15 +58,15 @@ fn wait_for<F: Future>(
 ) -> F::Output {
     // The waker is the same for each poll, so that those who keep it see that.
     let waker = Waker::from(Arc::new(RootWaker { root: root.clone(), runtime: shared.clone() }));
-    let mut duty = None;
+    let mut in_loop = None;
     loop {
         // 1. Check for the end. If it has come, leave the worker: that may close the runtime.
-        // Otherwise run the worker, if there is one that nobody runs.
+        // Otherwise run the worker of a current-thread runtime, if nobody else does.
         if shared.is_ending() {
-            duty = None;
+            in_loop = None;
             refuse_after_the_end(shared);
-        } else if duty.is_none() {
-            duty = Duty::take(shared);
+        } else if shared.config.flavor == RuntimeFlavor::CurrentThread && in_loop.is_none() {
+            in_loop = InLoop::enter(shared, 0);
         }
 
         // 2. Poll the future, if it was woken.
@@ -75,10 +76,13 @@ fn wait_for<F: Future>(
             refuse_after_the_end(shared);
             return output;
         }
+        if is_due && let Some(InLoop { worker, .. }) = &in_loop {
+            worker.count_poll();
+        }
 
         // 3. Run tasks, or sleep.
-        match &duty {
-            Some(duty) => duty.run_tasks(root, is_due),
+        match &in_loop {
+            Some(InLoop { worker, .. }) => run_tasks(worker, root),
             // The poll may have parked this thread, and so used up the unpark of a thread that has
             // left the worker. So ask for the worker once more before parking.
             None if is_due => {}
@@ -95,10 +99,8 @@ fn poll<F: Future>(
 ) -> Poll<F::Output> {
     root.note.step();
     tell!(begins(root.id.0, &root.note));
-    if is_observed() {
-        // They may want to know of a poll that does not return: the monitor has to look.
-        shared.monitor.ring();
-    }
+    // Observers may want to know of a poll that does not return: the monitor has to look.
+    shared.monitor.ring();
 
     let mut context = Context::from_waker(waker);
     let poll = budget::with_budget(|| future.poll(&mut context));
@@ -139,44 +141,17 @@ impl Wake for RootWaker {
     }
 }
 
-/// The calling thread runs the worker of a current-thread runtime.
-struct Duty {
-    in_loop: InLoop,
-    /// The end waits for this thread to leave, as for a worker's own.
-    _signed_on: SignedOn,
-}
-
-impl Duty {
-    /// This thread signs on before it enters the loop. Otherwise the end could find somebody in the
-    /// loop, and nobody to wait for, and return while this thread still runs a task.
-    fn take(shared: &Arc<Shared>) -> Option<Self> {
-        if shared.config.flavor == RuntimeFlavor::MultiThread {
-            return None;
-        }
-
-        // If another thread runs the worker, this one is unparked when that one leaves.
-        let signed_on = SignedOn::new(shared.clone()).ok()?;
-        let in_loop = InLoop::enter(shared, 0)?;
-        Some(Self { in_loop, _signed_on: signed_on })
-    }
-
-    /// Runs the tasks that are ready, and sleeps if there are none.
-    ///
-    /// As on tokio, the future comes again only after these tasks, but after no more than
-    /// `event_interval` of them. So neither starves the other.
-    fn run_tasks(&self, root: &Root, was_polled: bool) {
-        let worker = &self.in_loop.worker;
-        if was_polled {
-            worker.count_poll();
-        }
-
-        let shared = &worker.shared;
-        let is_called = || root.is_woken() || shared.is_ending();
-        for _ in 0..shared.config.event_interval {
-            let has_polled = worker.run_one(&is_called);
-            if !has_polled || shared.is_ending() {
-                break;
-            }
+/// Runs the tasks that are ready, or sleeps if there are none.
+///
+/// As on tokio, the future comes again only after these tasks, but after no more than
+/// `event_interval` of them. So neither starves the other.
+fn run_tasks(worker: &Worker, root: &Root) {
+    let shared = &worker.shared;
+    let is_called = || root.is_woken() || shared.is_ending();
+    for _ in 0..shared.config.event_interval {
+        let has_polled = worker.run_one(&is_called);
+        if !has_polled || shared.is_ending() {
+            return;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::builder::{Builder, RuntimeFlavor};
 use crate::hooks::observe::{Kind, Note};
-use crate::registry::RuntimeId;
+use crate::registry::Id;
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
@@ -170,7 +170,7 @@ impl Deref for Runtime {
 
 /// Refers to a runtime, from any thread. A handle is cheap to clone, and does not keep the runtime
 /// running.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Handle {
     pub(crate) shared: Arc<Shared>,
 }
@@ -291,7 +291,7 @@ impl Handle {
     /// assert_ne!(id, Runtime::new()?.id());
     /// # std::io::Result::Ok(())
     /// ```
-    pub fn id(&self) -> RuntimeId {
+    pub fn id(&self) -> Id {
         self.shared.id
     }
 
@@ -319,12 +319,6 @@ impl Handle {
     /// woken outside of the workers go there and, while polls are long, all tasks.
     pub fn global_queue_depth(&self) -> usize {
         self.shared.injector.len()
-    }
-}
-
-impl fmt::Debug for Handle {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Handle({} workers)", self.workers())
     }
 }
 

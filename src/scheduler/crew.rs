@@ -2,8 +2,8 @@
 //! for.
 //!
 //! A thread *signs on* before it begins, and *signs off* as the last thing that it does. The end of
-//! a runtime waits until all have signed off. In between, a thread that runs a worker *enters the
-//! loop* and *leaves* it.
+//! a runtime waits until all have signed off. A thread that runs a worker *enters the loop* and
+//! *leaves* it, and is signed on meanwhile.
 //!
 //! To *close* a runtime is to take it apart (step 3 in `end.rs`). What the tasks left may be
 //! dropped only when no thread runs a worker any more, and by one thread alone. So the end asks
@@ -45,7 +45,7 @@ pub(crate) struct Crew {
 struct Count {
     /// The threads that have signed on, and not off.
     threads: usize,
-    /// Those of them that run a worker.
+    /// The threads that run a worker.
     in_loop: usize,
     /// Somebody has begun to take the runtime apart.
     is_closed: bool,
@@ -80,17 +80,20 @@ impl Crew {
         }
     }
 
-    /// L2: the calling thread wants to run a worker, of so many. Returns whether it may.
+    /// L2: the calling thread wants to run a worker, of so many. Returns whether it may. If so, the
+    /// thread has signed on as well, whether or not it had done so before.
     pub(crate) fn enter_loop(&self, workers: usize) -> bool {
         let mut count = lock(&self.count);
         let may_enter = !self.is_ending() && count.in_loop < workers;
         if may_enter {
             count.in_loop += 1;
+            count.threads += 1;
         }
         may_enter
     }
 
     /// R1: the calling thread runs its worker no more. Returns whether it has to close the runtime.
+    /// After that it signs off.
     #[must_use]
     pub(crate) fn leave_loop(&self) -> bool {
         let mut count = lock(&self.count);

@@ -1,7 +1,7 @@
 //! The threads of a runtime: the workers', the monitor's, and those of the blocking pool.
 //!
 //! Each of them is signed on before it begins, and signs off as the last thing it does (`crew.rs`).
-//! A thread that runs the worker of a current-thread runtime signs on as well.
+//! A thread in `block_on` that runs the worker of a current-thread runtime is signed on meanwhile.
 
 use crate::builder::RuntimeFlavor;
 use crate::hooks::{sim, tell};
@@ -144,6 +144,9 @@ impl Drop for InLoop {
         } else if shared.config.flavor == RuntimeFlavor::CurrentThread {
             shared.roots.unpark_all();
         }
+
+        // The end waits until here.
+        shared.crew.sign_off();
     }
 }
 

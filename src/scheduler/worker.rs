@@ -102,10 +102,7 @@ impl Worker {
     }
 
     fn poll(&self, runnable: Runnable) {
-        let record = runnable.metadata();
-        let id = record.id;
-        record.note.step();
-        tell!(begins(id.0, &record.note));
+        let id = runnable.metadata().begin_poll();
         sim::polls(id.0);
         self.count_poll();
 

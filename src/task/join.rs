@@ -247,13 +247,7 @@ impl fmt::Display for JoinError {
 
 impl fmt::Debug for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.id;
-        // The names are those of tokio's variants.
-        match self.text() {
-            _ if self.is_cancelled() => write!(formatter, "JoinError::Cancelled({id:?})"),
-            Some(text) => write!(formatter, "JoinError::Panic({id:?}, {text:?}, ...)"),
-            None => write!(formatter, "JoinError::Panic({id:?}, ...)"),
-        }
+        write!(formatter, "JoinError({self})")
     }
 }
 

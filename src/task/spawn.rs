@@ -149,8 +149,7 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     let (job, handle) = make_task(runtime, note, true, async { function() });
 
     // It counts as queued until its thread runs it.
-    handle.record.note.step();
-    tell!(queued(handle.record.id.0, &handle.record.note));
+    handle.record.enter_queue();
     if let Some(job) = sim::run_later(job, simulate_job) {
         // If there is no free thread, the pool starts one.
         let start = || threads::start_for_jobs(runtime, run_jobs);
@@ -300,11 +299,7 @@ fn run_jobs(runtime: &Arc<Shared>) {
 }
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {
-    let record = job.metadata();
-    let id = record.id;
-    record.note.step();
-    tell!(begins(id.0, &record.note));
-
+    let id = job.metadata().begin_poll();
     let role = Role::OwnThread(runtime.id, Some(id));
     let _context = context::enter(role, runtime.clone(), None);
     job.run();
