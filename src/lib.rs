@@ -52,8 +52,7 @@
 //! | [`driver/kernel/mod.rs`] | what is asked of the kernel, and what it reports |
 //! | [`driver/kernel/epoll.rs`] | how one system call waits for sockets, timers and notifications |
 //! | `driver/kernel/portable.rs` | the same by the crate polling, for all systems but Linux |
-//! | [`driver/readiness.rs`] | how one atomic word remembers an event that came at the wrong time |
-//! | [`driver/reactor.rs`] | how an event finds the wakers of the tasks that wait for it |
+//! | [`driver/reactor.rs`] | how an event finds those who wait for it, also at the wrong time |
 //! | [`driver/wheel.rs`] | how a million deadlines are kept, as a pure data structure |
 //! | [`driver/timers.rs`] | how no deadline slips past a thread that is about to sleep |
 //! | [`driver/mod.rs`] | how sockets are registered, and how one thread waits for it all |
@@ -95,7 +94,6 @@
 //! [`hooks.rs`]: ../src/arc/hooks.rs.html
 //! [`driver/kernel/mod.rs`]: ../src/arc/driver/kernel/mod.rs.html
 //! [`driver/kernel/epoll.rs`]: ../src/arc/driver/kernel/epoll.rs.html
-//! [`driver/readiness.rs`]: ../src/arc/driver/readiness.rs.html
 //! [`driver/reactor.rs`]: ../src/arc/driver/reactor.rs.html
 //! [`driver/wheel.rs`]: ../src/arc/driver/wheel.rs.html
 //! [`driver/timers.rs`]: ../src/arc/driver/timers.rs.html
