@@ -13,6 +13,7 @@ use crate::scheduler::shared::Shared;
 use std::fmt;
 use std::mem::replace;
 use std::pin::Pin;
+use std::ptr::from_ref;
 use std::task::{Context, Poll, Waker, ready};
 
 pub use crate::sync::{Duration, Instant};
@@ -126,6 +127,7 @@ impl Sleep {
 
         // Before the first poll, and after the timer has expired, no task waits.
         let Some((id, waker)) = self.disarm() else { return };
+        tell!(waits_for_time(from_ref(&*self).addr(), self.left()));
 
         // A deadline that has passed needs no timer. If the runtime has ended meanwhile, its end
         // does not wake this task.
@@ -161,10 +163,23 @@ impl Sleep {
         matches!(self.state, State::Armed(..))
     }
 
+    /// How much time is left until the deadline.
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
     /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        tell!(waits_for_time(self.deadline.saturating_duration_since(Instant::now())));
+        let polled = self.poll_timer(context);
+        if polled.is_pending() {
+            tell!(waits_for_time(from_ref(self).addr(), self.left()));
+        } else {
+            tell!(no_longer_waits(from_ref(self).addr()));
+        }
+        polled
+    }
 
+    fn poll_timer(&mut self, context: &Context<'_>) -> Poll<()> {
         // Cloned and dropped outside of any lock, as that is code of the user's. The waker may be
         // another one than the last time.
         let mut waker = context.waker().clone();
@@ -190,6 +205,9 @@ impl Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
+        if matches!(self.state, State::Armed(..)) {
+            tell!(no_longer_waits(from_ref(self).addr()));
+        }
         drop(self.disarm());
     }
 }
@@ -275,10 +293,13 @@ impl<F: Future> Future for Timeout<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        if let Poll::Ready(output) = this.future.poll(context) {
-            return Poll::Ready(Ok(output));
-        }
-        this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
+        tell!(begins_choice());
+        let polled = match this.future.poll(context) {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending => this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(()))),
+        };
+        tell!(ends_choice(polled.is_ready()));
+        polled
     }
 }
 
