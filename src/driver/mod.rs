@@ -181,7 +181,7 @@ impl Driver {
         if !sides[direction].record_block(waiter.seen) {
             return Poll::Ready(Ok(()));
         }
-        tell!(waits_for_io(source.number, direction));
+        tell!(waits_for_io(waiter.place(), source.number, direction));
 
         // If the kernel refuses, the waker is not left here.
         self.ask(io, source, &sides)?;

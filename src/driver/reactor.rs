@@ -30,11 +30,13 @@
 //! place while an event of the former one is still on its way to it. Then the next one is tried
 //! once in vain.
 
+use crate::hooks::tell;
 use crate::sync::{Mutex, lock};
 use polling::AsRawSource;
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
 use std::mem::take;
+use std::ptr::from_ref;
 use std::task::Waker;
 
 /// One of the two directions of a socket.
@@ -193,9 +195,21 @@ pub(crate) enum WaiterKind {
     Poll,
 }
 
+impl Waiter<'_> {
+    /// What tells a future from others that wait for the source: it keeps its place in memory. A
+    /// `poll_` function is none.
+    pub(crate) fn place(&self) -> usize {
+        match self.kind {
+            WaiterKind::Future(_) => from_ref(self).addr(),
+            WaiterKind::Poll => 0,
+        }
+    }
+}
+
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let WaiterKind::Future(Some(number)) = self.kind else { return };
+        tell!(no_longer_waits(self.place()));
 
         // If there was an event since, that has taken the waker. Its drop may run user code: not
         // under the lock.

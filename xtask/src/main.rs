@@ -48,6 +48,8 @@ enum Task {
     Audit,
     /// Write LOC_REPORT.md from the same counts, for a release (10 s)
     Report,
+    /// Write where the repository is, in all places: its URL
+    Repository { url: String },
     /// Models, sanitizers, platforms, faults, a soak (an hour): `trust --help`
     Trust(Arguments),
     /// Measure servers on arc and on its peers (it says how long): `versus --help`
@@ -85,6 +87,7 @@ impl Task {
             Task::Tidy(arguments) => tidy::run(&arguments),
             Task::Audit => report::check(),
             Task::Report => report::write(),
+            Task::Repository { url } => tidy::fill(&workspace_root(), &url),
             Task::Trust(arguments) => script("lab/trust/run", arguments),
             Task::Ratios(arguments) => script("lab/measure/ratios", arguments),
             Task::Inside(arguments) => pass("arc-inside", arguments),

@@ -2,11 +2,11 @@
 //!
 //! ```toml
 //! [dependencies]
-//! arc = { package = "arc-async", git = "..." }
+//! arc = { package = "arc-async", git = "https://github.com/OWNER/arc" }
 //! ```
 //!
-//! Replace `...` by the address of arc's repository. Do not type `cargo add arc`: the package of
-//! that name is an unrelated library.
+//! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
+//! the package of that name is an unrelated library.
 //!
 //! Names, arguments and meaning are tokio's. The IO traits are those of futures-io. If you come
 //! from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
