@@ -105,6 +105,7 @@ impl<T> Future for JoinHandle<T> {
 
         // It gives its output once.
         self.task = None;
+        tell!(no_longer_waits_for_task(self.record.id.0));
         budget::made_progress();
 
         // There is no result if the future was dropped because the runtime has ended.
@@ -116,6 +117,7 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
+            tell!(no_longer_waits_for_task(self.record.id.0));
             task.0.detach();
         }
     }

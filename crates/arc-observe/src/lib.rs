@@ -82,12 +82,25 @@ pub trait Observer: Send + Sync {
     /// The task that is polled waits for another one.
     fn waits_for_task(&self, _task: u64) {}
 
-    /// The task that is polled waits until so much time has passed.
-    fn waits_for_time(&self, _left: Duration) {}
+    /// The task that is polled has got the output of another one, or has dropped its handle.
+    fn no_longer_waits_for_task(&self, _task: u64) {}
+
+    /// The task that is polled waits until so much time has passed. The timer has a number, which
+    /// is its own as long as it waits.
+    fn waits_for_time(&self, _timer: usize, _left: Duration) {}
 
     /// The task that is polled waits for a descriptor (a socket on Windows): to read from it (0) or
-    /// to write to it (1).
-    fn waits_for_io(&self, _source: i64, _direction: usize) {}
+    /// to write to it (1). What waits has a number, as a timer has.
+    fn waits_for_io(&self, _waiter: usize, _source: i64, _direction: usize) {}
+
+    /// What had this number waits no more: it is ready, or was dropped.
+    fn no_longer_waits(&self, _waiter: usize) {}
+
+    /// The task that is polled begins to poll two futures of which one is enough, in a `timeout`.
+    fn begins_choice(&self) {}
+
+    /// It has polled them, and one of them was ready or none.
+    fn ends_choice(&self, _is_ready: bool) {}
 
     /// This thread runs a worker from now on.
     fn runs_worker(&self, _runtime: u64, _worker: usize) {}
