@@ -2,8 +2,8 @@
 //!
 //! `tell!` tells observers of an event, by the feature `observe` (the crate `arc-observe`), and a
 //! `Note` is what they may ask of a task. The functions of `sim` let a simulation take the place of
-//! the clock and choose the order of tasks, by the feature `sim` (docs/SIMULATION.md). Without these
-//! features nothing of either is compiled: pass over the calls when you read.
+//! the clock and choose the order of tasks, by the feature `sim` (docs/SIMULATION.md). Without
+//! these features nothing of either is compiled: pass over the calls when you read.
 
 /// Tells the observers of an event. Without the feature the closure is never called, and only shows
 /// the compiler that the arguments are used.

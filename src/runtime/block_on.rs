@@ -57,7 +57,10 @@ fn wait_for<F: Future>(
     mut future: Pin<&mut F>,
 ) -> F::Output {
     // The waker is the same for each poll, so that those who keep it see that.
-    let waker = Waker::from(Arc::new(RootWaker { root: root.clone(), runtime: shared.clone() }));
+    let waker = RootWaker { root: root.clone(), runtime: shared.clone() };
+    let waker = Waker::from(Arc::new(waker));
+
+    let runs_tasks = shared.config.flavor == RuntimeFlavor::CurrentThread;
     let mut in_loop = None;
     loop {
         // 1. Check for the end. If it has come, leave the worker: that may close the runtime.
@@ -65,7 +68,7 @@ fn wait_for<F: Future>(
         if shared.is_ending() {
             in_loop = None;
             refuse_after_the_end(shared);
-        } else if shared.config.flavor == RuntimeFlavor::CurrentThread && in_loop.is_none() {
+        } else if runs_tasks && in_loop.is_none() {
             in_loop = InLoop::enter(shared, 0);
         }
 
@@ -76,13 +79,10 @@ fn wait_for<F: Future>(
             refuse_after_the_end(shared);
             return output;
         }
-        if is_due && let Some(InLoop { worker, .. }) = &in_loop {
-            worker.count_poll();
-        }
 
         // 3. Run tasks, or sleep.
         match &in_loop {
-            Some(InLoop { worker, .. }) => run_tasks(worker, root),
+            Some(InLoop { worker, .. }) => run_tasks(worker, root, is_due),
             // The poll may have parked this thread, and so used up the unpark of a thread that has
             // left the worker. So ask for the worker once more before parking.
             None if is_due => {}
@@ -99,6 +99,7 @@ fn poll<F: Future>(
 ) -> Poll<F::Output> {
     root.note.step();
     tell!(begins(root.id.0, &root.note));
+
     // Observers may want to know of a poll that does not return: the monitor has to look.
     shared.monitor.ring();
 
@@ -145,7 +146,12 @@ impl Wake for RootWaker {
 ///
 /// As on tokio, the future comes again only after these tasks, but after no more than
 /// `event_interval` of them. So neither starves the other.
-fn run_tasks(worker: &Worker, root: &Root) {
+fn run_tasks(worker: &Worker, root: &Root, was_polled: bool) {
+    // A future that wakes itself for ever must not hide the kernel.
+    if was_polled {
+        worker.count_poll();
+    }
+
     let shared = &worker.shared;
     let is_called = || root.is_woken() || shared.is_ending();
     for _ in 0..shared.config.event_interval {

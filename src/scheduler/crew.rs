@@ -84,11 +84,15 @@ impl Crew {
     /// thread has signed on as well, whether or not it had done so before.
     pub(crate) fn enter_loop(&self, workers: usize) -> bool {
         let mut count = lock(&self.count);
+
+        // Nobody enters once the end has begun: it may find the loops empty only once.
         let may_enter = !self.is_ending() && count.in_loop < workers;
         if may_enter {
             count.in_loop += 1;
+            // The end waits for a thread of `block_on`, too.
             count.threads += 1;
         }
+
         may_enter
     }
 
@@ -101,7 +105,7 @@ impl Crew {
         self.must_close(count)
     }
 
-    /// The runtime ends. Returns whether the caller has to close it.
+    /// The runtime ends. Returns whether the caller has to close it. SeqCst pairs with `is_ending`.
     #[must_use]
     pub(crate) fn begin_end(&self) -> bool {
         let count = lock(&self.count);
@@ -115,10 +119,11 @@ impl Crew {
 
     /// Waits until all threads but `myself` have signed off, for `limit` at most. Returns whether
     /// all of them have, the caller among them.
-    pub(crate) fn wait(&self, myself: usize, limit: Duration) -> bool {
+    pub(crate) fn wait_for_all(&self, myself: usize, limit: Duration) -> bool {
         let others_run = |count: &mut Count| count.threads > myself;
         let count = lock(&self.count);
         let waited = self.signed_off.wait_timeout_while(count, limit, others_run);
+
         waited.unwrap_or_else(PoisonError::into_inner).0.threads == 0
     }
 }

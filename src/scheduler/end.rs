@@ -103,7 +103,7 @@ pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Du
     let myself = if is_own { 1 } else { 0 };
 
     // Threads that have not signed off cannot be joined without a limit.
-    if shared.crew.wait(myself, limit) {
+    if shared.crew.wait_for_all(myself, limit) {
         for thread in threads {
             ignore_panic(|| drop(thread.join()));
         }

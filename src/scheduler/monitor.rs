@@ -77,8 +77,12 @@ fn look(shared: &Shared, turns: &mut [u64]) -> Seen {
         let is_stuck = !has_moved && shared.sleepers.is_awake(index);
         worker.is_stuck.store(is_stuck, Ordering::Relaxed);
 
-        seen.moved += usize::from(has_moved);
-        seen.stuck += usize::from(is_stuck);
+        if has_moved {
+            seen.moved += 1;
+        }
+        if is_stuck {
+            seen.stuck += 1;
+        }
     }
     relieve_stuck_workers(shared, seen.stuck > 0);
 

@@ -13,7 +13,7 @@ use crate::registry::Record;
 use crate::scheduler::queue::Runnable;
 use crate::sync::{Arc, Condvar, Duration, Mutex, PoisonError, lock};
 use std::collections::VecDeque;
-use std::io::Result;
+use std::io::{Error, Result};
 use std::mem::take;
 
 /// The jobs that wait for a thread, and how many threads there are.
@@ -64,39 +64,42 @@ impl<R> Pool<R> {
             return Ok(());
         }
 
-        // Each free thread takes one job.
+        // Each free thread takes one job. A thread that is needed counts from here on, but is not
+        // started under the lock: user code names it.
         state.jobs.push_back(job);
         let needs_thread = state.free < state.jobs.len() && state.threads < threads_max;
-        if !needs_thread {
-            drop(state);
-            self.news.notify_one();
-            return Ok(());
+        if needs_thread {
+            state.threads += 1;
+            state.free += 1;
         }
-
-        // Counted before it is started: user code names the thread, and must not run under the
-        // lock.
-        state.threads += 1;
-        state.free += 1;
         drop(state);
-        let started = start();
-        if started.is_ok() {
-            return Ok(());
-        }
 
-        // As long as any other thread runs, it comes to the job.
-        state = lock(&self.state);
+        if needs_thread {
+            return start().or_else(|error| self.does_not_start(error));
+        }
+        self.news.notify_one();
+        Ok(())
+    }
+
+    /// The thread that `push` has counted does not start.
+    fn does_not_start(&self, error: Error) -> Result<()> {
+        let mut state = lock(&self.state);
         state.threads -= 1;
         state.free -= 1;
+
+        // As long as any other thread runs, it comes to the job.
         if state.threads > 0 {
             return Ok(());
         }
         let jobs = take(&mut state.jobs);
         let is_closed = state.is_closed;
+
+        // After the lock: what the jobs hold is the user's.
         drop(state);
         drop(jobs);
 
-        // At the end it is no error that no thread starts: the job was dropped as all others are.
-        if is_closed { Ok(()) } else { started }
+        // At the end it is no error that no thread starts: these jobs are given up as all others.
+        if is_closed { Ok(()) } else { Err(error) }
     }
 
     /// The calling thread has run its job, and is free.

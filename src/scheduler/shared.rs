@@ -147,8 +147,8 @@ impl Shared {
             return;
         }
 
-        // Other threads have claimed every sleeper since: no helper comes, so nobody else clears the
-        // flag. A thread that found it set may have to wait for the monitor's next tick.
+        // Other threads have claimed every sleeper since: no helper comes, so nobody else clears
+        // the flag. A thread that found it set may have to wait for the monitor's next tick.
         if !self.wake_one() {
             self.helper_is_coming.store(false, Ordering::Relaxed);
         }

@@ -147,8 +147,8 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// P2 and P3: whether every worker that runs sleeps, so that none is awake to find what was made
-    /// visible to all of them. The fence pairs with S2, and with that in `begin`.
+    /// P2 and P3: whether every worker that runs sleeps, so that none is awake to find what was
+    /// made visible to all of them. The fence pairs with S2, and with that in `begin`.
     pub(crate) fn all_asleep(&self) -> bool {
         fence(Ordering::SeqCst);
         self.asleep.load(Ordering::Relaxed) == self.running.load(Ordering::Relaxed)

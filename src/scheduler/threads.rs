@@ -21,6 +21,7 @@ pub(crate) fn start_all(
 ) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
         for worker in 0..shared.workers.len() {
+            // If one does not start, the caller ends those that did.
             let name = (shared.config.thread_name)(&format!("worker-{worker}"));
             let main = move |shared: &Arc<Shared>| {
                 with_hooks(shared, |shared| run_worker(shared, worker));
@@ -49,10 +50,12 @@ pub(crate) fn start_for_jobs(
     shared: &Arc<Shared>,
     run_jobs: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<()> {
+    // A panic must not unwind through the pool, which has counted the thread.
     let name = contain(|| (shared.config.thread_name)("blocking")).map_err(|panic| {
         ignore_panic(|| drop(panic));
         io::Error::other("the function that names the runtime's threads panicked")
     })?;
+
     start(shared, name, move |shared| with_hooks(shared, run_jobs)).map(drop)
 }
 
@@ -63,10 +66,13 @@ fn start(
 ) -> io::Result<thread::JoinHandle<()>> {
     // If no thread starts, this is dropped, which signs off.
     let signed_on = SignedOn::new(shared.clone())?;
+
     let stack_size = shared.config.thread_stack_size;
     thread::Builder::new().stack_size(stack_size).name(name).spawn(move || {
         let shared = &signed_on.0;
         let role = Role::OwnThread(shared.id, None);
+
+        // Hooks and jobs may spawn.
         let _context = context::enter(role, shared.clone(), None);
         main(shared);
     })
@@ -121,6 +127,7 @@ impl InLoop {
             return None;
         }
 
+        // From here on what this thread spawns and wakes goes into the worker's queue.
         let worker = Rc::new(Worker::new(shared.clone(), worker));
         let running = Some(worker.clone());
         let context = Some(context::enter(Role::Polling, shared.clone(), running));
@@ -133,7 +140,7 @@ impl Drop for InLoop {
     fn drop(&mut self) {
         self.context = None;
 
-        // What it has collected would sleep for ever.
+        // What it has collected would sleep for ever. A task among it goes into the injector.
         self.worker.wake_collected();
         let shared = &self.worker.shared;
         shared.sleepers.end(self.worker.index);

@@ -95,8 +95,7 @@ impl Worker {
         true
     }
 
-    /// A poll begins, of a task or of the future in `block_on` on this thread. Both count: a future
-    /// that wakes itself for ever must not hide the kernel either.
+    /// A task is polled, or the future in `block_on` on this thread was.
     pub(crate) fn count_poll(&self) {
         self.stretch.borrow_mut().count_poll();
     }
@@ -190,9 +189,9 @@ impl Worker {
         workers[first..].iter().chain(&workers[..first]).find_map(|other| self.steal_from(other))
     }
 
-    /// Rule 4: takes from a worker where tasks may wait far longer than here: it has more than twice
-    /// as many, or is stuck. A worker that always has something to do would otherwise never look
-    /// there.
+    /// Rule 4: takes from a worker where tasks may wait far longer than here: it has more than
+    /// twice as many, or is stuck. A worker that always has something to do would otherwise never
+    /// look there.
     fn even_out(&self) -> Option<Runnable> {
         // At random, so that no worker is asked more often than the rest.
         let index = fastrand::usize(..self.shared.workers.len());

@@ -60,7 +60,8 @@ pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static
 
 /// Spawns a future as [`spawn`] does, with a name.
 ///
-/// Observers (the feature `observe`) show the name in their lists and reports. Names need not be unique.
+/// Observers (the feature `observe`) show the name in their lists and reports. Names need not be
+/// unique.
 ///
 /// # Panics
 ///

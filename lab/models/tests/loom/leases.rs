@@ -59,7 +59,8 @@ fn nobody_parks_beside_a_worker_that_nobody_runs() {
     });
 }
 
-/// `Crew::begin_end` against `enter_loop` and `leave_loop`: a thread enters and leaves `block_on` while the runtime ends.
+/// `Crew::begin_end` against `enter_loop` and `leave_loop`: a thread enters and leaves `block_on`
+/// while the runtime ends.
 /// Exactly one thread closes the runtime, after the other one has done with its worker.
 #[test]
 fn exactly_one_thread_closes_a_current_thread_runtime() {

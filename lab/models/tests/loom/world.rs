@@ -1,8 +1,8 @@
 //! What the models are made of: runtimes without threads, and threads that run their workers.
 
 use crate::driver::reactor::{Direction, Source};
-use crate::io::Async;
 use crate::hooks::observe::{Kind, Note, Observer, attach};
+use crate::io::Async;
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{Runnable, Shared};
