@@ -76,7 +76,7 @@ pub(crate) fn close(shared: &Arc<Shared>) {
 
     // 3.4. Drop every task that was left, and every job that was given up, unless a thread of the
     // pool drops it. A task contains the panic of its future's drop. If another thread has woken a
-    // task too late for the queue, `context::schedule` drops it, and nobody waits for that.
+    // task too late for the queue, `wake_up` in `spawn.rs` drops it, and nobody waits for that.
     for worker in &shared.workers {
         iter::from_fn(|| worker.queue.pop()).for_each(drop);
     }

@@ -5,7 +5,7 @@
 
 use crate::builder::RuntimeFlavor;
 use crate::hooks::{sim, tell};
-use crate::panic::{contain, ignore_panic};
+use crate::panic::ignore_panic;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
@@ -42,20 +42,11 @@ pub(crate) fn start_all(
 }
 
 /// Starts a thread that runs jobs.
-///
-/// # Errors
-///
-/// The system's. And one that says so, if the user's function that names the thread has panicked.
 pub(crate) fn start_for_jobs(
     shared: &Arc<Shared>,
     run_jobs: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<()> {
-    // A panic must not unwind through the pool, which has counted the thread.
-    let name = contain(|| (shared.config.thread_name)("blocking")).map_err(|panic| {
-        ignore_panic(|| drop(panic));
-        io::Error::other("the function that names the runtime's threads panicked")
-    })?;
-
+    let name = (shared.config.thread_name)("blocking");
     start(shared, name, move |shared| with_hooks(shared, run_jobs)).map(drop)
 }
 

@@ -25,7 +25,7 @@ use crate::panic::{Payload, Unread, contain, ignore_panic};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{Record, Runnable, Shared};
 use crate::scheduler::{end, threads};
-use crate::sync::Arc;
+use crate::sync::{Arc, thread};
 use crate::task::join::{JoinError, JoinHandle};
 use std::future::poll_fn;
 use std::io;
@@ -159,7 +159,7 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     Ok(handle)
 }
 
-/// Spawns a task. If the runtime ends, the task is dropped, outside of any lock, and the handle
+/// Spawns a task. If the runtime has ended, the task is dropped, outside of any lock, and the handle
 /// says that it was cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Arc<Shared>,
@@ -167,11 +167,7 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
     let (runnable, handle) = make_task(runtime, note, false, future);
-    if runtime.is_ending() {
-        drop(runnable);
-    } else {
-        context::schedule(runnable);
-    }
+    drop(context::schedule(runnable));
     handle
 }
 
@@ -204,10 +200,20 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     tell!(spawned(record.id.0, runtime.id.0, &record.note));
     let contained = Contained { future: Some(future), record: record.clone() };
     let builder = async_task::Builder::new().metadata(record.clone());
-    let (runnable, task) = builder.spawn(|_| contained, context::schedule);
+    let (runnable, task) = builder.spawn(|_| contained, wake_up);
     record.set_waker(runnable.waker());
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
     (runnable, handle)
+}
+
+/// Called by async-task when a task was woken.
+fn wake_up(runnable: Runnable) {
+    if let Err(late) = context::schedule(runnable) {
+        // The task was woken while its runtime ended. It must be dropped, but not here: the thread
+        // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
+        // if no thread can be started.
+        let _ = thread::Builder::new().spawn(move || drop(late));
+    }
 }
 
 pin_project_lite::pin_project! {
