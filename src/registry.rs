@@ -7,8 +7,7 @@
 //! A record holds its runtime. The type of that is a parameter here, so that this file stays below
 //! the ones that make a runtime of it.
 
-use crate::hooks::observe::Note;
-use crate::hooks::tell;
+use crate::hooks::{Note, tell};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;

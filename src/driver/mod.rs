@@ -19,8 +19,7 @@ pub(crate) mod wheel;
 use crate::driver::kernel::{Kernel, Until};
 use crate::driver::reactor::{Lent, Side, Source, Waiter, WaiterKind, gone};
 use crate::driver::timers::Timers;
-use crate::hooks::observe::is_observed;
-use crate::hooks::{sim, tell};
+use crate::hooks::{observed, sim, tell};
 use crate::panic::{give_up, wake};
 use crate::sync::{Arc, Instant, Mutex, lock};
 use polling::AsSource;
@@ -73,19 +72,21 @@ impl Driver {
     pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
         let alarm = self.timers.next_alarm();
         let until = if is_called() { self.at_once() } else { alarm };
-        self.collect(self.or_simulated(until, wakers, is_called), wakers);
+        let until = sim!(self.simulate(until, wakers, is_called), until);
+        self.collect(until, wakers);
     }
 
     /// Returns until when to wait in the kernel. In a simulation that is no time at all: the clock
     /// jumps to the deadline instead.
-    fn or_simulated(
+    #[cfg(feature = "sim")]
+    fn simulate(
         &self,
         until: Until,
         wakers: &mut Vec<Waker>,
         is_called: impl Fn() -> bool,
     ) -> Until {
         let ahead = || (self.timers.next_alarm(), self.has_sources());
-        sim::until([until, self.at_once()], ahead, wakers, |wakers| {
+        arc_sim_core::until([until, self.at_once()], ahead, wakers, |wakers| {
             self.collect(self.at_once(), wakers);
             !wakers.is_empty() || is_called()
         })
@@ -110,7 +111,7 @@ impl Driver {
             for event in events {
                 // The source may be gone by now.
                 if let Some(source) = sources.slab.get(event.key) {
-                    if is_observed() {
+                    if observed!(arc_observe::is_observed(), false) {
                         told.push((source.number, event.ready));
                     }
                     source.collect(event.ready, event.hang_up, wakers);
@@ -118,10 +119,7 @@ impl Driver {
             }
         });
         waited.unwrap_or_else(|error| give_up("waiting for the kernel", &error));
-        tell!(kernel_told());
-        for (source, directions) in told {
-            tell!(ready(source, directions));
-        }
+        tell!(kernel_told(&told));
         self.timers.expire(self.timers.nanos(Instant::now()), wakers);
     }
 

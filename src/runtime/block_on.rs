@@ -5,8 +5,7 @@
 //! tasks, unless another thread in `block_on` does so already (`scheduler/crew.rs`).
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
-use crate::hooks::observe::{Kind, Note};
-use crate::hooks::tell;
+use crate::hooks::{Kind, Note, tell};
 use crate::scheduler::budget;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::root::Root;

@@ -1,7 +1,7 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
-use crate::hooks::observe::{Kind, Note};
+use crate::hooks::{Kind, Note};
 use crate::registry::Id;
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};

@@ -10,7 +10,7 @@
 //!
 //! It calls no hooks of the user's: one that blocks would leave the workers without help.
 
-use crate::hooks::observe::tick as tell_tick;
+use crate::hooks::observed;
 use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};
@@ -45,7 +45,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         // The clock of a model stands still: there a tick takes a nanosecond.
         let since = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
         let Seen { moved, stuck } = look(shared, &mut turns);
-        let is_watched = tell_tick(shared.id.0, since);
+        let is_watched = is_watched(shared, since);
 
         // Whoever needs no help costs little.
         tick = if moved == shared.workers.len() {
@@ -91,6 +91,14 @@ fn look(shared: &Shared, turns: &mut [u64]) -> Seen {
         watch_kernel(shared);
     }
     seen
+}
+
+/// Tells the observers of a tick. Returns whether any of them wants to hear of the next one.
+fn is_watched(shared: &Shared, since: Duration) -> bool {
+    observed!(arc_observe::tick(shared.id.0, since), {
+        let _ = (shared, since);
+        false
+    })
 }
 
 /// What is in a queue of a stuck worker, or in the injector at a tick, may wait for a long time.
@@ -139,7 +147,7 @@ pub(crate) fn sleep(shared: &Shared) {
 
     let mut workers = 0..shared.workers.len();
     let any_runs = workers.any(|worker| shared.sleepers.is_awake(worker));
-    let any_is_watched = tell_tick(shared.id.0, Duration::ZERO);
+    let any_is_watched = is_watched(shared, Duration::ZERO);
 
     // Whoever rings clears the flag. An unpark alone may be left over.
     let is_busy = any_runs || any_is_watched;

@@ -4,8 +4,7 @@
 //! for others: the end wakes all of them, and a thread that gives up the worker of a current-thread
 //! runtime unparks them, so that another one takes it.
 
-use crate::hooks::observe::Note;
-use crate::hooks::tell;
+use crate::hooks::{Note, tell};
 use crate::registry::Id;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, thread};
 

@@ -19,8 +19,7 @@
 //! queue of a worker. There one poll runs it from its beginning to its end.
 
 use crate::builder::UnhandledPanic;
-use crate::hooks::observe::{Kind, Note};
-use crate::hooks::{sim, tell};
+use crate::hooks::{Kind, Note, sim, tell};
 use crate::panic::{Payload, Unread, contain, ignore_panic};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{Record, Runnable, Shared};
@@ -151,7 +150,7 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 
     // It counts as queued until its thread runs it.
     handle.record.enter_queue();
-    if let Some(job) = sim::run_later(job, simulate_job) {
+    if let Some(job) = sim!(arc_sim_core::run_later(job, simulate_job), Some(job)) {
         // If there is no free thread, the pool starts one.
         let start = || threads::start_for_jobs(runtime, run_jobs);
         runtime.pool.push(job, runtime.config.max_blocking_threads, start)?;
@@ -314,6 +313,7 @@ fn run_job(runtime: &Arc<Shared>, job: Runnable) {
 }
 
 /// Runs a job on the thread of a simulation.
+#[cfg(feature = "sim")]
 fn simulate_job(job: Runnable) {
     let runtime = job.metadata().runtime.clone();
     run_job(&runtime, job);

@@ -123,11 +123,9 @@ pub trait Observer: Send + Sync {
     /// This thread asks the kernel for events. It waits for them, or only looks.
     fn asks_kernel(&self, _waits: bool) {}
 
-    /// The kernel has answered.
-    fn kernel_told(&self) {}
-
-    /// The kernel has reported a descriptor: whether it can be read, and whether it can be written.
-    fn ready(&self, _source: i64, _directions: [bool; 2]) {}
+    /// The kernel has answered, and has reported these descriptors: whether each can be read, and
+    /// whether it can be written.
+    fn kernel_told(&self, _ready: &[(i64, [bool; 2])]) {}
 
     /// The monitor has looked at a runtime, so long after the last time.
     ///

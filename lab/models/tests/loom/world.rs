@@ -1,7 +1,7 @@
 //! What the models are made of: runtimes without threads, and threads that run their workers.
 
 use crate::driver::reactor::{Direction, Source};
-use crate::hooks::observe::{Kind, Note, Observer, attach};
+use crate::hooks::{Kind, Note};
 use crate::io::Async;
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
@@ -13,6 +13,7 @@ use crate::task::spawn::spawn_on;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::rc::Rc;
+use arc_observe::{Observer, attach};
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Wake, Waker};
 
