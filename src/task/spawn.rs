@@ -158,8 +158,8 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     Ok(handle)
 }
 
-/// Spawns a task. If the runtime has ended, the task is dropped, outside of any lock, and the handle
-/// says that it was cancelled.
+/// Spawns a task. If the runtime has ended, the task is dropped, outside of any lock, and the
+/// handle says that it was cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Arc<Shared>,
     note: Note,

@@ -82,8 +82,8 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
     );
 }
 
-/// The future of a thread that runs the worker is woken from outside, while its thread falls asleep, as a
-/// worker does: it is polled again, and sees what was done before.
+/// The future of a thread that runs the worker is woken from outside, while its thread falls
+/// asleep, as a worker does: it is polled again, and sees what was done before.
 #[test]
 fn future_that_is_woken_beside_its_worker_is_polled() {
     model_within(3, || {
