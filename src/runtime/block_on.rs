@@ -155,7 +155,8 @@ fn run_tasks(worker: &Worker, root: &Root, was_polled: bool) {
     let is_called = || root.is_woken() || shared.is_ending();
     for _ in 0..shared.config.event_interval {
         let has_polled = worker.run_one(&is_called);
-        if !has_polled || shared.is_ending() {
+        let is_done = is_called() && !worker.has_tasks();
+        if !has_polled || is_done || shared.is_ending() {
             return;
         }
     }

@@ -119,12 +119,17 @@ impl Worker {
             return;
         }
 
-        // A look at two lengths: nothing is locked, and a helper that comes in vain does no harm.
-        let leaves_tasks = self.mine().queue.len() > 0 || !self.shared.injector.is_empty();
+        // A helper that comes in vain does no harm.
         let is_unwatched = !self.shared.sleepers.is_seat_taken();
-        if leaves_tasks || (is_unwatched && self.shared.mean_poll.is_long()) {
+        if self.has_tasks() || (is_unwatched && self.shared.mean_poll.is_long()) {
             self.shared.call_helper();
         }
+    }
+
+    /// Whether a task waits, in its queue or in the injector. This looks at two lengths, and locks
+    /// nothing.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.mine().queue.len() > 0 || !self.shared.injector.is_empty()
     }
 
     /// Queues a task that was spawned or woken on this thread. This worker is awake and comes to
