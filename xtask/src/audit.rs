@@ -1,22 +1,28 @@
 //! What `cargo xtask audit` counts: the lines and their air, `unsafe` in arc and in all that it is
-//! built from, and whether `audit.toml` allows them. (`.ci/house` counts what stands around it.)
+//! built from, and whether `audit.toml` allows them.
 //!
-//! The one count is everything of its own that `cargo build -p arc-runtime` compiles, on whatever
-//! platform. cargo says which packages that are, so that code is counted wherever it is moved.
+//! The number of lines is that of everything of its own that `cargo build -p arc-runtime` compiles,
+//! on whatever platform. cargo says which packages that are, so that code is counted wherever it is
+//! moved.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
+use crate::air::{self, Folder};
 use crate::limits::{Bound, Budget, Limits, Numbers};
-use crate::rust::{Count, Rust, SHORTEST_WITH_AIR, WIDE};
+use crate::lines::{self, Lines};
+use crate::rust::Rust;
 use crate::source::{Source, rust_files};
-use crate::table::{Table, number, percent};
+use crate::table::{Table, number};
 use crate::tree::{self, PEERS, Package, TARGET};
 
 /// Everything that is counted.
 pub struct Audit {
     pub own: Own,
+    /// What `[[air]]` judges, each entry with its folders.
+    air: Vec<Vec<Folder>>,
     /// The folders of all libraries, and how often each has the word `unsafe`.
     libraries: Numbers,
     pub arc: Vec<Crate>,
@@ -24,11 +30,10 @@ pub struct Audit {
 }
 
 /// What a build of arc-runtime compiles of arc's own.
-#[derive(Default)]
 pub struct Own {
     /// The folders of the packages, the runtime's first.
     pub folders: Vec<String>,
-    files: Vec<(String, Count)>,
+    pub files: BTreeMap<String, Lines>,
 }
 
 /// A crate of a build, and how often its sources have the word `unsafe`.
@@ -40,68 +45,35 @@ pub struct Crate {
 
 impl Own {
     fn collect(root: &Path) -> Result<Self> {
-        let mut own = Own::default();
+        let mut folders = Vec::new();
         let tree = tree::tree(&root.join("Cargo.toml"), "arc-runtime", "all")?;
         for package in tree.iter().filter(|it| it.source.is_none()) {
-            own.folders.push(package.folder_of_sources(root));
+            folders.push(package.folder_of_sources(root));
         }
         // That of the runtime itself has no other folder around it.
-        own.folders.sort_by_key(|it| it.matches('/').count());
-        for folder in own.folders.clone() {
-            for file in rust_files(root, &folder)? {
-                own.files.push((file.name, Rust::of(&file.text).count()));
-            }
-        }
-        Ok(own)
+        folders.sort_by_key(|it| it.matches('/').count());
+        let names: Vec<&str> = folders.iter().map(String::as_str).collect();
+        let files = lines::count(root, &names)?;
+        Ok(Own { folders, files })
     }
 
-    pub fn sum(&self) -> Count {
-        let mut sum = Count::default();
-        for (_, count) in &self.files {
-            sum += *count;
-        }
-        sum
+    pub fn name(&self) -> String {
+        self.folders.join(" and ")
     }
 
-    fn budgets(&self, limits: &Limits) -> [Budget; 4] {
-        let sum = self.sum();
-        let least = |name| (sum.air_lines * limits.air[name]).div_ceil(100);
-        let longer = format!("in functions of {SHORTEST_WITH_AIR} lines and more");
-        let at_least = |what: &str, name, counted| {
-            Budget::new(&format!("{what} {longer}"), Bound::AtLeast, least(name), counted)
-        };
-        let lines = format!("lines of {}", self.folders.join(" and "));
-        let wide = format!("lines of code with {WIDE} columns and more");
-        let most_wide = sum.code * limits.air["wide_percent"] / 100;
-        [
-            Budget::new(&lines, Bound::Ratchet, limits.lines["most"], sum.lines()),
-            at_least("blank lines", "blanks_percent", sum.air_blanks),
-            at_least("comments", "comments_percent", sum.air_comments),
-            Budget::new(&wide, Bound::AtMost, most_wide, sum.wide),
-        ]
+    pub fn sum(&self) -> Lines {
+        self.files.values().sum()
     }
 
-    /// Every file, with its lines and its air.
-    pub fn table(&self) -> Table {
-        let mut table = Table::new(&["file", "lines", "code", "blank %", "comment %"]);
-        let mut add = |name: &str, count: Count| {
-            let mut cells = vec![name.to_owned()];
-            cells.extend([count.lines(), count.code].map(number));
-            let air = [count.air_blanks, count.air_comments];
-            cells.extend(air.map(|it| percent(it, count.air_lines)));
-            table.cells(cells);
-        };
-        for (name, count) in &self.files {
-            add(name, *count);
-        }
-        add("together", self.sum());
-        table
+    fn budget(&self, limits: &Limits) -> Budget {
+        let what = format!("lines of code of {}", self.name());
+        Budget::new(&what, Bound::Under, limits.lines["code_under"], self.sum().code)
     }
 }
 
 impl Audit {
     /// Reads and counts everything.
-    pub fn collect(root: &Path) -> Result<Self> {
+    pub fn collect(root: &Path, limits: &Limits) -> Result<Self> {
         let manifest = root.join("Cargo.toml");
         let mut libraries = Numbers::new();
         for package in tree::packages(&manifest)?.iter().filter(|it| it.is_published()) {
@@ -109,17 +81,28 @@ impl Audit {
             let files = rust_files(root, &folder)?;
             libraries.insert(folder, files.iter().map(unsafes).sum());
         }
+        let mut air = Vec::new();
+        for rule in &limits.air {
+            let folders = rule.folders.iter().map(|it| Folder::read(root, it));
+            air.push(folders.collect::<Result<_>>().context("[[air]] of audit.toml")?);
+        }
         Ok(Audit {
             own: Own::collect(root)?,
+            air,
             libraries,
             arc: crates(tree::tree(&manifest, "arc-runtime", TARGET)?)?,
             tokio: crates(tree::tree(&root.join(PEERS), "arc-peers", TARGET)?)?,
         })
     }
 
+    /// The folders of the libraries.
+    pub fn folders(&self) -> impl Iterator<Item = &str> {
+        self.libraries.keys().map(String::as_str)
+    }
+
     /// What is counted of the runtime and of all that it is built from.
     pub fn budgets(&self, limits: &Limits) -> Vec<Budget> {
-        let mut budgets = Vec::from(self.own.budgets(limits));
+        let mut budgets = vec![self.own.budget(limits)];
         for (folder, &unsafes) in &self.libraries {
             let most = limits.unsafes.get(folder).copied().unwrap_or(0);
             if most + unsafes > 0 {
@@ -132,10 +115,31 @@ impl Audit {
         budgets
     }
 
+    /// The air of each folder.
+    pub fn air_table(&self) -> Table {
+        air::table(self.air.iter().flatten())
+    }
+
+    /// Every file of the runtime, with its lines of code and its air.
+    pub fn files_table(&self) -> Table {
+        let mut table = Table::new(&["file", "code", "blank %", "comment %"]);
+        for (name, air) in self.air.iter().flatten().flat_map(|it| &it.files) {
+            if let Some(lines) = self.own.files.get(name) {
+                let mut cells = vec![name.clone(), number(lines.code)];
+                cells.extend(air::cells(*air));
+                table.cells(cells);
+            }
+        }
+        table
+    }
+
     /// What audit.toml does not allow.
     pub fn complaints(&self, limits: &Limits) -> Vec<String> {
         let budgets = self.budgets(limits);
         let mut complaints: Vec<_> = budgets.iter().filter_map(Budget::complaint).collect();
+        for (rule, folders) in limits.air.iter().zip(&self.air) {
+            complaints.extend(folders.iter().flat_map(|it| it.complaints(rule)));
+        }
         complaints.extend(changes(&self.arc, &limits.crates));
         complaints
     }
@@ -203,46 +207,22 @@ mod tests {
     use super::*;
     use crate::limits::tests::limits;
 
-    const TEXT: &str = "\
-fn short() {}
-
-fn long() {
-    // Why.
-    a();
-    b();
-
-    // Why.
-    c();
-    d();
-    e();
-    f();
-    g();
-}
-";
-
-    fn own(text: &str) -> Own {
-        let files = vec![("src/a.rs".to_owned(), Rust::of(text).count())];
+    fn own(code: usize) -> Own {
+        let lines = Lines { files: 1, code, ..Lines::default() };
+        let files = BTreeMap::from([("src/a.rs".to_owned(), lines)]);
         Own { folders: vec!["src".to_owned()], files }
     }
 
-    fn broken(budgets: &[Budget]) -> String {
-        let complaints = budgets.iter().filter_map(Budget::complaint);
-        complaints.map(|it| it.split(' ').next().unwrap().to_owned() + " ").collect()
+    #[test]
+    fn there_is_less_code_than_the_limit() {
+        let told = |code| own(code).budget(&limits()).complaint();
+        assert_eq!(told(14), None);
+        let expected = "lines of code of src: 15, and audit.toml allows fewer than 15";
+        assert_eq!(told(15).unwrap(), expected);
     }
 
     #[test]
-    fn each_limit_is_a_budget() {
-        let broken = |text: &str| broken(&own(text).budgets(&limits()));
-        assert_eq!(broken(TEXT), "");
-        assert_eq!(broken(&format!("{TEXT}fn g() {{}}\nfn h() {{}}\n")), "lines ");
-        assert_eq!(broken(&TEXT.replace("b();\n\n", "b();\n")), "blank ");
-        assert_eq!(broken(&TEXT.replacen("// Why.", "g();", 1)), "comments ");
-        let wide = format!("fn short() {{ {} }}", "x".repeat(WIDE));
-        assert_eq!(broken(&TEXT.replace("fn short() {}", &wide)), "lines ");
-    }
-
-    #[test]
-    fn libraries_trees_and_pages_have_budgets() {
+    fn libraries_and_trees_have_budgets() {
         let crates = [("a", 2), ("b", 0), ("new", 0)].map(|(name, unsafes)| Crate {
             name: name.to_owned(),
             version: "1.0.0".to_owned(),
@@ -250,7 +230,8 @@ fn long() {
         });
         let folders = ["src", "crates/b/src"].map(str::to_owned);
         let audit = Audit {
-            own: own(TEXT),
+            own: own(1),
+            air: Vec::new(),
             libraries: folders.map(|it| (it, 1)).into(),
             arc: crates.into(),
             tokio: Vec::new(),

@@ -1,14 +1,15 @@
 //! `cargo xtask ci`: the steps of `.ci/steps.toml`, on a developer's machine as on CI's.
 //!
 //! Every step is one or more command lines, printed as they start, so that any of them can be
-//! repeated by hand. The first one that fails ends the run.
+//! repeated by hand. The first one that fails ends its step, and all other steps are run: one run
+//! tells everything that failed.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde::Deserialize;
 
@@ -137,24 +138,28 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn run_steps(steps: &[Step]) -> Result<()> {
     let mut table = Table::new(&["step", "seconds", "result"]);
     let start = Instant::now();
-    let mut outcome = Ok(());
+    let mut failures = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n== {} of {}: {}{}", index + 1, steps.len(), step.name, step.skip_note());
         let (mut seconds, mut result) = ("-".to_owned(), "skipped");
         if step.skipped().is_none() {
             let start = Instant::now();
-            outcome = step.run();
+            let outcome = step.run();
             seconds = format!("{:.1}", start.elapsed().as_secs_f64());
-            result = if outcome.is_ok() { "ok" } else { "FAILED" };
+            result = "ok";
+            if let Err(error) = outcome {
+                result = "FAILED";
+                println!("FAILED: {error:#}");
+                failures.push(format!("step `{}` failed: {error:#}", step.name));
+            }
         }
         table.cells(vec![step.name.clone(), seconds, result.to_owned()]);
-        if outcome.is_err() {
-            outcome = outcome.with_context(|| format!("step `{}` failed", step.name));
-            break;
-        }
     }
     println!("\n{table}{:.1} s together", start.elapsed().as_secs_f64());
-    outcome
+    if !failures.is_empty() {
+        bail!("{}", failures.join("\nxtask: "));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -215,11 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_ends_a_run() {
-        let steps = ["git --version", "git no-such-command", "no-such-program"];
-        let steps = steps.map(|it| step(&format!("run = ['{it}']")));
+    fn a_failure_ends_its_step_and_no_other() {
+        let lines = ["'git no-such-command', 'no-such-program'", "'git --version'", "'none'"];
+        let steps = lines.map(|it| step(&format!("run = [{it}]")));
         let text = format!("{:#}", run_steps(&steps).unwrap_err());
-        assert!(text.contains("to repeat it: git no-such-command"), "{text}");
-        assert!(run_steps(&steps[..1]).is_ok());
+        let told: Vec<&str> = text.lines().collect();
+        assert_eq!(told.len(), 2, "{text}");
+        assert!(told[0].contains("to repeat it: git no-such-command"), "{text}");
+        assert!(told[1].contains("to repeat it: none"), "{text}");
+        assert!(run_steps(&steps[1..2]).is_ok());
     }
 }

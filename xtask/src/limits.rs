@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use crate::air::Rule;
 use crate::table::{Table, number};
 
 pub type Numbers = BTreeMap<String, usize>;
@@ -17,10 +18,7 @@ pub type Lists = BTreeMap<String, Vec<String>>;
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     pub lines: Numbers,
-    pub air: Numbers,
-    /// For `.ci/house`.
-    #[serde(rename = "house")]
-    _house: Numbers,
+    pub air: Vec<Rule>,
     #[serde(rename = "unsafe")]
     pub unsafes: Numbers,
     pub tree: Numbers,
@@ -50,7 +48,7 @@ pub struct Budget {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Bound {
     AtMost,
-    AtLeast,
+    Under,
     /// At most so much, and less as soon as there is less.
     Ratchet,
 }
@@ -62,8 +60,8 @@ impl Budget {
 
     /// Adds a row with the allowed and the counted number.
     pub fn row(&self, table: &mut Table, counted: String) {
-        let least = if self.bound == Bound::AtLeast { "at least " } else { "" };
-        let allowed = format!("{least}{}", number(self.allowed));
+        let under = if self.bound == Bound::Under { "under " } else { "" };
+        let allowed = format!("{under}{}", number(self.allowed));
         table.cells(vec![self.what.clone(), allowed, counted]);
     }
 
@@ -73,11 +71,11 @@ impl Budget {
         if self.bound == Bound::Ratchet && counted < allowed {
             println!("note: {what}: {counted} now. Lower the {allowed}, so that it stays so.");
         }
-        let is_broken = match self.bound {
-            Bound::AtLeast => counted < allowed,
-            _ => counted > allowed,
+        let (is_broken, than) = match self.bound {
+            Bound::Under => (counted >= allowed, "fewer than "),
+            _ => (counted > allowed, ""),
         };
-        is_broken.then(|| format!("{what}: {counted}, and audit.toml allows {allowed}"))
+        is_broken.then(|| format!("{what}: {counted}, and audit.toml allows {than}{allowed}"))
     }
 }
 
@@ -99,9 +97,8 @@ pub mod tests {
     /// The limits that all tests judge by.
     pub fn limits() -> Limits {
         let text = "
-lines = { most = 15 }
-air = { blanks_percent = 8, comments_percent = 15, wide_percent = 2 }
-house = { words = 5, rust_lines = 5 }
+lines = { code_under = 15 }
+air = []
 unsafe = { src = 1 }
 tree = { crates = 2 }
 crates = { a = 1, b = 1, c = 1 }
@@ -119,14 +116,14 @@ columns = 20
     }
 
     #[test]
-    fn a_limit_is_broken_from_above_or_from_below() {
+    fn a_limit_is_broken_from_above() {
         let told = |bound, counted| Budget::new("lines", bound, 2, counted).complaint();
-        for bound in [Bound::AtMost, Bound::AtLeast, Bound::Ratchet] {
+        for bound in [Bound::AtMost, Bound::Ratchet] {
             assert_eq!(told(bound, 2), None);
         }
         assert_eq!(told(Bound::AtMost, 3).unwrap(), "lines: 3, and audit.toml allows 2");
         assert!(told(Bound::Ratchet, 3).is_some() && told(Bound::Ratchet, 1).is_none());
-        assert!(told(Bound::AtLeast, 1).is_some() && told(Bound::AtLeast, 3).is_none());
+        assert!(told(Bound::Under, 2).is_some() && told(Bound::Under, 1).is_none());
         assert!(settle("tests", &[]).is_ok() && settle("tests", &["a".to_owned()]).is_err());
     }
 }

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `main.rs` | the commands |
 //! | `ci.rs` | the steps of CI, and how they are run and reported |
-//! | `audit.rs` | lines and the air in them, `unsafe` in arc and in its dependencies |
-//! | `report.rs` | the same as LOC_REPORT.md, and beside the limits |
+//! | `audit.rs` | what `audit.toml` limits: lines, air, `unsafe` in arc and in its dependencies |
+//! | `report.rs` | the same beside the limits, and as LOC_REPORT.md |
+//! | `air.rs` | how much of longer functions is blank or has a comment |
+//! | `lines.rs` | has tokei count lines |
 //! | `tidy/` | the style, as far as it can be read off the source |
-//! | `rust.rs` | counts one source text |
+//! | `rust.rs` | cuts one source text into words and functions |
 //! | `limits.rs` | reads `audit.toml`, and judges counts by it |
 //! | `source.rs` | finds and reads source files |
 //! | `tree.rs` | asks cargo what a build consists of |
@@ -15,9 +17,11 @@
 //!
 //! `inside`, `book` and `versus` are programs of their own. `trust` and `ratios` are scripts.
 
+mod air;
 mod audit;
 mod ci;
 mod limits;
+mod lines;
 mod report;
 mod rust;
 mod source;
@@ -36,14 +40,16 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
 enum Task {
-    /// Run what CI runs, in CI's order, up to the first failure
+    /// Run what CI runs, in CI's order, and tell all that failed
     Ci(ci::Arguments),
     /// Check the style, as far as it can be read off the source (some seconds)
     Tidy(tidy::Arguments),
-    /// Count lines and `unsafe`, and check the limits of audit.toml and LOC_REPORT.md (10 s)
+    /// Count lines, air and `unsafe`, and check the limits of audit.toml (10 s; a minute once)
     Audit,
-    /// Write LOC_REPORT.md, from the same counts (10 s)
+    /// Write LOC_REPORT.md from the same counts, for a release (10 s)
     Report,
+    /// Write where the repository is, in all places: its URL
+    Repository { url: String },
     /// Models, sanitizers, platforms, faults, a soak (an hour): `trust --help`
     Trust(Arguments),
     /// Measure servers on arc and on its peers (it says how long): `versus --help`
@@ -81,6 +87,7 @@ impl Task {
             Task::Tidy(arguments) => tidy::run(&arguments),
             Task::Audit => report::check(),
             Task::Report => report::write(),
+            Task::Repository { url } => tidy::fill(&workspace_root(), &url),
             Task::Trust(arguments) => script("lab/trust/run", arguments),
             Task::Ratios(arguments) => script("lab/measure/ratios", arguments),
             Task::Inside(arguments) => pass("arc-inside", arguments),

@@ -1,5 +1,5 @@
-//! One Rust source text, cut into tokens: its words, what each of its lines is, its functions, and
-//! the air in them.
+//! One Rust source text, cut into tokens: its words, its functions, and the air in them. (tokei
+//! counts lines: see `lines.rs`. It knows neither functions nor words.)
 //!
 //! Everything here is a pure function of the text. Which files are counted, and what the limits
 //! are, is the business of `audit.rs`.
@@ -12,9 +12,9 @@ use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
 pub struct Rust {
     /// Its tokens in their order, without documentation.
     pub words: Vec<Word>,
-    /// What each line is.
-    pub lines: Vec<Line>,
     text: String,
+    /// Whether a token stands on each line.
+    is_code: Vec<bool>,
     /// The places of all literals, also of those that documentation consists of.
     literals: Vec<Range<LineColumn>>,
 }
@@ -28,16 +28,6 @@ pub struct Word {
     pub close: usize,
 }
 
-/// What a line is to the line counter tokei.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Line {
-    Code,
-    Comment,
-    Blank,
-    /// Doc comments: Markdown to tokei, which counts them in a row of their own.
-    Documentation,
-}
-
 /// So many columns make a line of code wide.
 pub const WIDE: usize = 90;
 
@@ -47,18 +37,17 @@ pub const SHORTEST_WITH_AIR: usize = 8;
 /// Marks that are one word of two letters.
 const MARKS: [&str; 9] = ["::", "=>", "->", "==", "!=", "<=", ">=", "&&", "||"];
 
-/// What is counted of a text, or of several.
+/// The air of a text, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Count {
+pub struct Air {
+    /// Lines with tokens, and those of them with many columns.
     pub code: usize,
-    pub comments: usize,
-    pub blanks: usize,
     pub wide: usize,
     /// The lines of longer functions, and how many of them are blank or have a comment, alone or
     /// behind code; documentation is none.
-    pub air_lines: usize,
-    pub air_blanks: usize,
-    pub air_comments: usize,
+    pub lines: usize,
+    pub blanks: usize,
+    pub comments: usize,
 }
 
 /// One function that has a body: from the line of `fn` to that of the closing brace.
@@ -75,39 +64,28 @@ impl Function {
     }
 }
 
-impl Count {
-    /// The "Lines" column of tokei's Rust row, which the budget is stated in.
-    pub fn lines(self) -> usize {
-        self.code + self.comments + self.blanks
-    }
-}
-
-impl std::ops::AddAssign for Count {
+impl std::ops::AddAssign for Air {
     fn add_assign(&mut self, other: Self) {
         self.code += other.code;
-        self.comments += other.comments;
-        self.blanks += other.blanks;
         self.wide += other.wide;
-        self.air_lines += other.air_lines;
-        self.air_blanks += other.air_blanks;
-        self.air_comments += other.air_comments;
+        self.lines += other.lines;
+        self.blanks += other.blanks;
+        self.comments += other.comments;
     }
 }
 
 impl Rust {
     /// Cuts a text into tokens. What cannot be cut is all code, and has no words.
     pub fn of(text: &str) -> Self {
-        // A line on which no token stands is a comment, or blank.
-        let kind = |it: &str| if it.trim().is_empty() { Line::Blank } else { Line::Comment };
         let mut rust = Rust {
             words: Vec::new(),
-            lines: text.lines().map(kind).collect(),
             text: text.to_owned(),
+            is_code: vec![false; text.lines().count()],
             literals: Vec::new(),
         };
         match text.parse() {
             Ok(tokens) => rust.cut(tokens),
-            Err(_) => rust.mark(1..rust.lines.len() + 1, Line::Code),
+            Err(_) => rust.is_code.fill(true),
         }
         rust
     }
@@ -119,7 +97,6 @@ impl Rust {
             match tree {
                 // A doc comment is an attribute whose tokens are each as long as the comment.
                 TokenTree::Punct(_) if end.line > start.line || end.column > start.column + 1 => {
-                    self.mark(start.line..end.line + 1, Line::Documentation);
                     self.literals.push(start..end);
                     while tokens.next_if(|it| it.span().start() == start).is_some() {}
                 }
@@ -148,7 +125,7 @@ impl Rust {
                         self.literals.push(start..end);
                     }
                     self.add(&tree.to_string(), start.line);
-                    self.mark(start.line..end.line + 1, Line::Code);
+                    self.is_code[start.line - 1..end.line].fill(true);
                 }
             }
         }
@@ -156,16 +133,7 @@ impl Rust {
 
     fn add(&mut self, text: &str, line: usize) {
         self.words.push(Word { text: text.to_owned(), line, close: self.words.len() });
-        self.mark(line..line + 1, Line::Code);
-    }
-
-    /// Marks lines that are not blank. What has code is a line of code.
-    fn mark(&mut self, lines: Range<usize>, kind: Line) {
-        for line in &mut self.lines[lines.start - 1..lines.end - 1] {
-            if !matches!(line, Line::Blank | Line::Code) {
-                *line = kind;
-            }
-        }
+        self.is_code[line - 1] = true;
     }
 
     /// The word at a place, or an empty one behind the end.
@@ -220,19 +188,13 @@ impl Rust {
         })
     }
 
-    /// Counts lines by tokei's rules. tokei itself would bring a hundred crates, a quarter of all
-    /// that CI builds, and passes over some lines of some files.
-    pub fn count(&self) -> Count {
-        let mut count = Count::default();
-        for (kind, line) in self.lines.iter().zip(self.text.lines()) {
-            match kind {
-                Line::Code => count.code += 1,
-                Line::Comment => count.comments += 1,
-                Line::Blank => count.blanks += 1,
-                Line::Documentation => {}
-            }
-            if *kind == Line::Code && line.chars().count() >= WIDE {
-                count.wide += 1;
+    /// Counts wide lines of code, and the air in functions.
+    pub fn air(&self) -> Air {
+        let mut air = Air::default();
+        for (_, line) in self.is_code.iter().zip(self.text.lines()).filter(|it| *it.0) {
+            air.code += 1;
+            if line.chars().count() >= WIDE {
+                air.wide += 1;
             }
         }
 
@@ -243,17 +205,17 @@ impl Rust {
                 continue;
             }
             counted_up_to = function.end;
-            count.air_lines += function.length();
+            air.lines += function.length();
             let lines = self.text.lines().enumerate().skip(function.line - 1);
             for (index, line) in lines.take(function.length()) {
-                if self.lines[index] == Line::Blank {
-                    count.air_blanks += 1;
+                if line.trim().is_empty() {
+                    air.blanks += 1;
                 } else if self.has_comment(index + 1, line) {
-                    count.air_comments += 1;
+                    air.comments += 1;
                 }
             }
         }
-        count
+        air
     }
 }
 
@@ -262,33 +224,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_code_are_those_with_tokens() {
-        let source = "\
-/*! A module. */
-fn f() { /* code */ }
-/* a comment
-   of two lines */
-#[doc = \"code\"]
-const TEXT: &str = \"
-// code
-
-\";
-#
-[test]
-fn g() {
-    /** Documentation */
-    let x; /// and code
-}
-";
-        let expected = Count { code: 10, comments: 2, blanks: 1, ..Count::default() };
-        assert_eq!(Rust::of(source).count(), expected);
-        assert_eq!(expected.lines(), 13);
-        let what_is_not_rust = Rust::of("a \"b\n\n// c\n").count();
-        assert_eq!(what_is_not_rust, Count { code: 2, blanks: 1, ..Count::default() });
-
+    fn wide_lines_are_lines_of_code() {
         let wide = "x".repeat(WIDE);
         let text = format!("// {wide}\n/// {wide}\nfn {wide}();\nfn {}();\n", &wide[7..]);
-        assert_eq!(Rust::of(&text).count().wide, 1);
+        let air = Rust::of(&text).air();
+        assert_eq!((air.wide, air.code), (1, 2));
+        // A literal of several lines is code, and so is what is no Rust.
+        assert_eq!(Rust::of("const A: &str = \"\n// b\n\";\n// c\n").air().code, 3);
+        assert_eq!(Rust::of("a \"b\n// c\n").air().code, 2);
     }
 
     #[test]
@@ -346,7 +289,7 @@ fn long() {
     }
 }
 ";
-        let count = Rust::of(text).count();
-        assert_eq!([count.air_lines, count.air_blanks, count.air_comments], [13, 2, 3]);
+        let air = Rust::of(text).air();
+        assert_eq!([air.lines, air.blanks, air.comments], [13, 2, 3]);
     }
 }

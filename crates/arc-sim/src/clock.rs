@@ -112,15 +112,17 @@ pub fn resume() {
 pub async fn advance(duration: Duration) {
     pause();
     // A timer of its own: the runtime takes all that are due at once, so when this one has woken
-    // its waker, the others have. It has to be armed, and one that is over already is not.
+    // its waker, the others have. It has to be armed, so its deadline is ahead. At the end of the
+    // clock nothing is.
     let left = LAST.saturating_sub(arc_sim_core::elapsed());
     let duration = duration.max(Duration::from_nanos(1)).min(left);
     let mut timer = pin!(sleep_until(Instant::now() + duration));
     let due = Arc::new(Due::default());
     let armed = Waker::from(due.clone());
-    let is_over = with_budget(|| timer.as_mut().poll(&mut Context::from_waker(&armed)).is_ready());
+    let mut poll = || timer.as_mut().poll(&mut Context::from_waker(&armed));
+    let is_armed = !duration.is_zero() && with_budget(&mut poll).is_pending();
     arc_sim_core::advance(duration);
-    if !is_over {
+    if is_armed {
         poll_fn(|context| due.poll_woken(context)).await;
     }
 

@@ -1,7 +1,9 @@
 //! Intervals, and all of [`arc::time`], so that everything tokio has in `time` is found here.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
+
+use arc::task::consume_budget;
 
 pub use arc::time::*;
 
@@ -41,6 +43,10 @@ impl InstantExt for std::time::Instant {
 const TICK_LATE: Duration = Duration::from_millis(5);
 
 /// Creates an [`Interval`] that ticks every `period`. The first tick completes at once.
+///
+/// A tick whose time has come completes at once, too. The rule for [deadlines that have
+/// passed](arc::time#a-deadline-that-has-passed) is for a [`Sleep`]: an interval never ticks more
+/// often than once in a period, and needs no other pause.
 ///
 /// # Panics
 ///
@@ -100,9 +106,13 @@ impl Interval {
 
     /// Polls for the next tick, for futures written by hand. See [`tick`](Self::tick).
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
-        ready!(Pin::new(&mut self.sleep).poll(context));
-
         let due = self.sleep.deadline();
+        if due <= Instant::now() {
+            ready!(pin!(consume_budget()).poll(context));
+        } else {
+            ready!(Pin::new(&mut self.sleep).poll(context));
+        }
+
         let late = due.elapsed();
         // The cast loses nothing: this is at most `late`, and 2^64 ns are 584 years.
         let over = Duration::from_nanos((late.as_nanos() % self.period.as_nanos()) as u64);
@@ -134,9 +144,8 @@ impl Interval {
     /// Makes the next tick due after this time from now, whatever the period is. See
     /// [`reset`](Self::reset).
     pub fn reset_after(&mut self, after: Duration) {
-        // A time that the clock does not have is brought back into it by `sleep`. It is not asked
-        // for others: with zero it lasts a while.
-        let next = Instant::now().checked_add(after).unwrap_or_else(|| sleep(after).deadline());
+        // `sleep` brings a time that the clock does not have back into it.
+        let next = sleep(after).deadline();
         self.reset_at(next);
     }
 

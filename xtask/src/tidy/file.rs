@@ -62,13 +62,15 @@ pub struct Repository {
     pub names: BTreeSet<String>,
     pub graphs: Graphs,
     pub limits: Limits,
+    /// Where it is.
+    pub url: String,
 }
 
 impl Repository {
-    pub fn of(files: &[File], names: BTreeSet<String>, limits: Limits) -> Self {
+    pub fn of(files: &[File], names: BTreeSet<String>, limits: Limits, url: String) -> Self {
         let rust = files.iter().filter_map(|it| Some((it.name.as_str(), it.rust.as_ref()?)));
         let rust: Vec<_> = rust.collect();
-        Repository { names, graphs: Graphs::of(&rust), limits }
+        Repository { names, graphs: Graphs::of(&rust), limits, url }
     }
 }
 
@@ -85,7 +87,7 @@ pub mod tests {
         let files: Vec<File> = files.iter().map(file).collect();
         let mut names: BTreeSet<_> = files.iter().map(|it| it.name.clone()).collect();
         names.extend(["docs/B.md", "tests/unit/a.rs"].map(str::to_owned));
-        let repository = Repository::of(&files, names, limits());
+        let repository = Repository::of(&files, names, limits(), "https://host/a".to_owned());
         (files, repository)
     }
 

@@ -9,7 +9,8 @@
 //! | `file.rs` | no rule: a file, what is found in it, and what there is beside it |
 //! | `graph.rs` | no rule: what imports what, in each crate |
 //! | `waits.rs` | who waits, what must stay pure |
-//! | `names.rs` | names of files that do not exist; lib.rs's table |
+//! | `repository.rs` | where the repository is |
+//! | `names.rs` | names of files that do not exist; the table in src/README.md |
 //!
 //! What the compiler, clippy and rustdoc know better is left to them, and what pages name and where
 //! their links lead to `cargo xtask book`.
@@ -20,6 +21,7 @@ mod graph;
 mod imports;
 mod names;
 mod orderings;
+mod repository;
 mod text;
 mod waits;
 
@@ -31,6 +33,8 @@ use clap::Args;
 use crate::limits::{self, Limits};
 use crate::source;
 use crate::workspace_root;
+pub use repository::fill;
+
 use file::{Check, EXTENSIONS, File, Found, Repository};
 
 /// What the command line asks for.
@@ -44,7 +48,7 @@ pub struct Arguments {
 /// Generated, or a picture of what a compiler prints.
 const LEFT_OUT: [&str; 2] = ["LOC_REPORT.md", "lab/refused/tests/macros/"];
 
-const RULES: [(&str, &str, Check); 12] = [
+const RULES: [(&str, &str, Check); 13] = [
     ("width", "lines are not too long", text::width),
     ("length", "files, heads and functions are not too long", text::length),
     ("leftovers", "nothing is left to be done", text::leftovers),
@@ -59,8 +63,9 @@ const RULES: [(&str, &str, Check); 12] = [
     ("shown", "ARCHITECTURE.md shows the imports as they are", imports::shown),
     ("waits", "only the files of [waits] wait", waits::waits),
     ("pure", "the files of [pure] know no clock and no lock", waits::pure),
-    ("map", "lib.rs's table names each file of src once", names::map),
+    ("map", "src/README.md names each file of src once", names::map),
     ("files", "files that are named exist", names::files),
+    ("repository", "all places name the same repository", repository::repository),
 ];
 
 /// Runs `cargo xtask tidy`.
@@ -87,7 +92,9 @@ fn read(root: &Path) -> Result<(Vec<File>, Repository)> {
             files.push(File::new(source::read(root, name)?));
         }
     }
-    let repository = Repository::of(&files, names.into_iter().collect(), Limits::read(root)?);
+    let url = repository::url_of(&source::read(root, "Cargo.toml")?.text)?;
+    let names = names.into_iter().collect();
+    let repository = Repository::of(&files, names, Limits::read(root)?, url);
     Ok((files, repository))
 }
 

@@ -1,4 +1,4 @@
-//! Names of files in comments and pages, and the table of files in lib.rs. (What else pages name,
+//! Names of files in comments and pages, and the table of files in src. (What else pages name,
 //! and where their links lead, `cargo xtask book` checks.)
 
 use std::collections::BTreeSet;
@@ -38,16 +38,16 @@ fn names(line: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Each file of `src/` but lib.rs stands in lib.rs's table once, and the files that audit.toml
-/// names are there.
+/// Each file of `src/` but lib.rs stands once in the table of its README, and the files that
+/// audit.toml names are there.
 pub fn map(file: &File, repository: &Repository) -> Vec<Found> {
-    if file.name != "src/lib.rs" {
+    if file.name != "src/README.md" {
         return Vec::new();
     }
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for (line, text) in file.lines() {
-        let Some(row) = text.strip_prefix("//! |") else { continue };
+        let Some(row) = text.strip_prefix("| ") else { continue };
         let spans = row.split('|').next().unwrap_or_default().split('`').skip(1).step_by(2);
         for name in spans.filter(|it| it.ends_with(".rs")) {
             let name = format!("src/{name}");
@@ -57,7 +57,8 @@ pub fn map(file: &File, repository: &Repository) -> Vec<Found> {
         }
     }
 
-    let is_code = |it: &&String| it.starts_with("src/") && it.ends_with(".rs") && **it != file.name;
+    let is_code =
+        |it: &&String| it.starts_with("src/") && it.ends_with(".rs") && *it != "src/lib.rs";
     for name in repository.names.iter().filter(is_code).filter(|it| !seen.contains(*it)) {
         let text = format!("`{name}` has no row in the table of files: give it one");
         found.push(Found::new(1, text));
@@ -89,13 +90,14 @@ mod tests {
     #[test]
     fn the_map_names_each_file_once() {
         let rows = ["| file | |", "| `b/c.rs` | `a.rs` |", "| `b/c.rs` | |"];
-        let text = rows.map(|it| format!("//! {it}\n")).concat();
-        let files = [("src/lib.rs", text.as_str()), ("src/b/c.rs", ""), ("src/driver/mod.rs", "")];
+        let text = rows.map(|it| format!("{it}\n")).concat();
+        let names = ["src/lib.rs", "src/b/c.rs", "src/driver/mod.rs"].map(|it| (it, ""));
+        let files = [&[("src/README.md", text.as_str())], names.as_slice()].concat();
         let expected = [
-            "src/lib.rs:3: `src/b/c.rs` has a row already: drop this one",
-            "src/lib.rs:1: `src/driver/mod.rs` has no row in the table of files: give it one",
-            "src/lib.rs:1: audit.toml names `driver/wheel.rs`, which is not in src",
-            "src/lib.rs:1: audit.toml names `driver/wheel.rs`, which is not in src",
+            "src/README.md:3: `src/b/c.rs` has a row already: drop this one",
+            "src/README.md:1: `src/driver/mod.rs` has no row in the table of files: give it one",
+            "src/README.md:1: audit.toml names `driver/wheel.rs`, which is not in src",
+            "src/README.md:1: audit.toml names `driver/wheel.rs`, which is not in src",
         ];
         assert_eq!(found_in(map, &files), expected);
     }

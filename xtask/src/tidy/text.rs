@@ -21,7 +21,7 @@ pub fn width(file: &File, repository: &Repository) -> Vec<Found> {
 }
 
 /// A file can be read in one go, its code is not far from its beginning, and a function fits a
-/// screen. The head of lib.rs is the front page of the documentation.
+/// screen. The head of lib.rs is the first page of the documentation.
 pub fn length(file: &File, repository: &Repository) -> Vec<Found> {
     let Some(rust) = &file.rust else { return Vec::new() };
     let limits = &repository.limits.tidy;
