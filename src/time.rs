@@ -1,4 +1,4 @@
-//! Sleep, and limit how long something may take. Intervals are in the crate `arc-util`.
+//! Sleep. Time limits and intervals are in the crate `arc-util`.
 //!
 //! A timer never fires early. It is late by what the kernel and the scheduler take, and by up to
 //! 131 us, because deadlines that are that close to each other share a wake-up. There is no
@@ -6,7 +6,7 @@
 //!
 //! # A deadline that has passed
 //!
-//! One rule holds for [`sleep`], [`sleep_until`], [`timeout`], [`timeout_at`] and [`Sleep::reset`].
+//! One rule holds for [`sleep`], [`sleep_until`], [`Sleep::reset`] and all that is made of them.
 //! A deadline that is not in the future when it is set counts one millisecond later. So a program
 //! that paces itself by delays of zero, or by deadlines that are due at once, pauses, as it does on
 //! a runtime whose clock ticks once in a millisecond. A deadline that was over more than a
@@ -171,17 +171,6 @@ impl Sleep {
         due.saturating_duration_since(Instant::now())
     }
 
-    /// As `poll`, but without regard to the task's budget.
-    fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        let polled = self.poll_timer(context);
-        if polled.is_pending() {
-            tell!(waits_for_time(from_ref(self).addr(), self.left()));
-        } else {
-            tell!(no_longer_waits(from_ref(self).addr()));
-        }
-        polled
-    }
-
     fn poll_timer(&mut self, context: &Context<'_>) -> Poll<()> {
         let Some(due) = self.due else { return Poll::Ready(()) };
 
@@ -221,101 +210,14 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         ready!(budget::poll_proceed(context));
-        self.poll_elapsed(context).map(|()| budget::made_progress())
-    }
-}
+        let timer = from_ref(&*self).addr();
+        if self.poll_timer(context).is_pending() {
+            tell!(waits_for_time(timer, self.left()));
+            return Poll::Pending;
+        }
 
-/// Awaits a future, but not for longer than `duration`.
-///
-/// The future is polled first, so a future that is ready wins over a timeout of zero. One that is
-/// not ready is polled once more when its time is over. The timeout ends in time even if the future
-/// uses up the task's budget in each poll. A duration that is too long for the clock counts as 30
-/// years, and one of zero as [a millisecond](self#a-deadline-that-has-passed).
-///
-/// # Errors
-///
-/// [`Elapsed`] when the time is over first.
-///
-/// # Panics
-///
-/// When it has to wait outside a runtime, or its runtime ends first.
-///
-/// # Cancellation
-///
-/// As cancel safe as the future: dropping the timeout drops the future.
-///
-/// # Examples
-///
-/// ```
-/// use arc::time::{Duration, timeout};
-/// # #[arc::main]
-/// # async fn main() {
-/// assert_eq!(timeout(Duration::from_secs(1), async { 7 }).await, Ok(7));
-/// let never = std::future::pending::<()>();
-/// assert!(timeout(Duration::from_millis(1), never).await.is_err());
-/// # }
-/// ```
-pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep(duration) }
-}
-
-/// Awaits a future, but not beyond the deadline. See [`timeout`].
-///
-/// # Errors
-///
-/// [`Elapsed`] when the deadline comes first.
-///
-/// # Panics
-///
-/// When it has to wait outside a runtime, or its runtime ends first.
-///
-/// # Cancellation
-///
-/// As [`timeout`].
-pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep_until(deadline) }
-}
-
-pin_project_lite::pin_project! {
-    /// The future of [`timeout`] and [`timeout_at`].
-    #[derive(Debug)]
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct Timeout<F> {
-        #[pin]
-        future: F,
-        sleep: Sleep,
-    }
-}
-
-impl<F: Future> Future for Timeout<F> {
-    type Output = Result<F::Output, Elapsed>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        tell!(begins_choice());
-        let polled = match this.future.poll(context) {
-            Poll::Ready(output) => Poll::Ready(Ok(output)),
-            Poll::Pending => this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(()))),
-        };
-        tell!(ends_choice(polled.is_ready()));
-        polled
-    }
-}
-
-/// The error of a [`timeout`]: its time was over before its future was ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Elapsed(());
-
-impl fmt::Display for Elapsed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("deadline has elapsed")
-    }
-}
-
-impl std::error::Error for Elapsed {}
-
-impl From<Elapsed> for std::io::Error {
-    fn from(elapsed: Elapsed) -> Self {
-        Self::new(std::io::ErrorKind::TimedOut, elapsed)
+        tell!(no_longer_waits(timer));
+        budget::made_progress();
+        Poll::Ready(())
     }
 }

@@ -1,13 +1,14 @@
 //! Accepting: no connection is lost, whoever waits is woken, and running out of
 //! descriptors neither spins nor ends the server.
 
+use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::AsyncWriteExt;
 #[cfg(unix)]
 use arc::net::TcpListener;
 use arc::net::{SocketAddr, TcpStream};
 use arc::task::{JoinHandle, spawn_blocking};
-use arc::time::timeout;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

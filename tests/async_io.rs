@@ -3,9 +3,10 @@
 
 #![cfg(unix)]
 
+use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
-use arc::time::{sleep, timeout};
+use arc::time::sleep;
 use socket2::{Domain, MsgHdr, Socket, Type};
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::net::UdpSocket;

@@ -1,17 +1,18 @@
 //! Senseless input to every constructor and option of arc: each is refused by an error or a
 //! panic that says what is wrong, or does what its documentation says. None hangs.
 
-#[cfg(unix)]
 use crate::bad_input_common::fails;
 use crate::bad_input_common::{goes, panicked, panics, refuses};
 use crate::common::{self, poll_with, runtime, wait_until};
+#[cfg(unix)]
+use crate::common::{timeout, timeout_at};
 #[cfg(unix)]
 use crate::net_common::resets_when_dropped;
 use crate::net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::{SocketAddr, TcpListener, TcpStream, lookup_host};
 use arc::runtime::Builder;
-use arc::time::{Duration, Instant, sleep, sleep_until, timeout, timeout_at};
+use arc::time::{Duration, Instant, sleep, sleep_until};
 use socket2::{Domain, Socket, Type};
 use std::future::{pending, ready};
 use std::io::ErrorKind::InvalidInput;
@@ -330,9 +331,9 @@ mod unix {
             let mut stream = TcpStream::from_std(socket.into()).unwrap();
             let item = "TcpStream::from_std, not connected";
             let limit = Duration::from_secs(20);
-            let read = arc::time::timeout(limit, stream.read(&mut [0])).await.expect("it ends");
+            let read = crate::common::timeout(limit, stream.read(&mut [0])).await.expect("it ends");
             fails(item, "read", read);
-            let written = arc::time::timeout(limit, stream.write(&[0])).await.expect("it ends");
+            let written = crate::common::timeout(limit, stream.write(&[0])).await.expect("it ends");
             fails(item, "write", written);
             fails(item, "peer_addr", stream.peer_addr());
             stream.set_nodelay(true).unwrap();
@@ -345,7 +346,7 @@ mod unix {
         run(1, || async {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
             let listener = TcpListener::from_std(socket.into()).unwrap();
-            let accepted = arc::time::timeout(Duration::from_secs(20), listener.accept()).await;
+            let accepted = crate::common::timeout(Duration::from_secs(20), listener.accept()).await;
             let accepted = accepted.expect("it ends");
             fails("TcpListener::from_std, does not listen", "accept", accepted);
         });

@@ -1,10 +1,11 @@
 //! Connecting: what refuses, what never answers, several addresses, names, and
 //! that looking names up does not stand in a worker's way.
 
+use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
-use arc::time::{sleep, timeout};
+use arc::time::sleep;
 use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Result};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};

@@ -2,11 +2,12 @@
 //! test moves bytes over real sockets; one that loses an event hangs, and fails
 //! at its limit.
 
+use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
 use arc::task::{spawn_blocking, yield_now};
-use arc::time::{sleep, timeout};
+use arc::time::sleep;
 use socket2::SockRef;
 use std::future::poll_fn;
 #[cfg(all(target_os = "linux", not(any(arc_oneshot, arc_portable))))]

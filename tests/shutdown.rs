@@ -6,7 +6,7 @@ use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
 use arc::runtime::{Handle, Runtime};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
-use arc::time::{Instant, sleep, sleep_until, timeout};
+use arc::time::{Instant, sleep, sleep_until};
 use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::Pin;

@@ -96,12 +96,6 @@ pub trait Observer: Send + Sync {
     /// What had this number waits no more: it is ready, or was dropped.
     fn no_longer_waits(&self, _waiter: usize) {}
 
-    /// The task that is polled begins to poll two futures of which one is enough, in a `timeout`.
-    fn begins_choice(&self) {}
-
-    /// It has polled them, and one of them was ready or none.
-    fn ends_choice(&self, _is_ready: bool) {}
-
     /// This thread runs a worker from now on.
     fn runs_worker(&self, _runtime: u64, _worker: usize) {}
 

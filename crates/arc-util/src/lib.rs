@@ -38,6 +38,7 @@ pub mod signal;
 pub mod sync;
 pub mod task;
 pub mod time;
+mod timeout;
 mod wake;
 mod would_block;
 
