@@ -29,7 +29,7 @@ pub enum UnhandledPanic {
 }
 
 /// A hook that a thread calls.
-type Hook = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
 
 /// Configures and builds a [`Runtime`](crate::runtime::Runtime).
 ///

@@ -22,7 +22,6 @@ use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
 use crate::sync::Arc;
-use std::fmt;
 use std::pin::Pin;
 use std::ptr::from_ref;
 use std::task::{Context, Poll, Waker, ready};
@@ -130,6 +129,8 @@ impl Sleep {
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.deadline = deadline;
+
+        // By the rule of the module, which asks what time it is now.
         self.due = due(deadline, Instant::now());
 
         // Before the first poll, and after the timer has expired, no task waits.

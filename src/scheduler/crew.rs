@@ -89,6 +89,7 @@ impl Crew {
         let may_enter = !self.is_ending() && count.in_loop < workers;
         if may_enter {
             count.in_loop += 1;
+
             // The end waits for a thread of `block_on`, too.
             count.threads += 1;
         }
@@ -122,8 +123,9 @@ impl Crew {
     pub(crate) fn wait_for_all(&self, myself: usize, limit: Duration) -> bool {
         let others_run = |count: &mut Count| count.threads > myself;
         let count = lock(&self.count);
-        let waited = self.signed_off.wait_timeout_while(count, limit, others_run);
 
+        // Each thread that signs off notifies this, once the runtime ends.
+        let waited = self.signed_off.wait_timeout_while(count, limit, others_run);
         waited.unwrap_or_else(PoisonError::into_inner).0.threads == 0
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         // If the tick is far too late, this thread had no core, and no poll is to blame for that.
         // The clock of a model stands still: there a tick takes a nanosecond.
         let since = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
-        let Seen { moved, stuck } = look(shared, &mut turns);
+        let (moved, stuck) = look(shared, &mut turns);
         let is_watched = is_watched(shared, since);
 
         // Whoever needs no help costs little.
@@ -61,15 +61,11 @@ pub(crate) fn main(shared: &Arc<Shared>) {
     }
 }
 
-/// How many workers have begun a turn since the last tick, and how many are awake and have not.
-struct Seen {
-    moved: usize,
-    stuck: usize,
-}
-
-/// One tick: notes which workers are stuck, and sees to it that somebody helps them.
-fn look(shared: &Shared, turns: &mut [u64]) -> Seen {
-    let mut seen = Seen { moved: 0, stuck: 0 };
+/// One tick: notes which workers are stuck, and sees to it that somebody helps them. Returns how
+/// many workers have begun a turn since the last tick, and how many are awake and have not.
+fn look(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
+    let mut moved = 0;
+    let mut stuck = 0;
     for (index, worker) in shared.workers.iter().enumerate() {
         // It counts its turns. One that has begun none may sleep.
         let turn = worker.turn.load(Ordering::Relaxed);
@@ -78,19 +74,19 @@ fn look(shared: &Shared, turns: &mut [u64]) -> Seen {
         worker.is_stuck.store(is_stuck, Ordering::Relaxed);
 
         if has_moved {
-            seen.moved += 1;
+            moved += 1;
         }
         if is_stuck {
-            seen.stuck += 1;
+            stuck += 1;
         }
     }
-    relieve_stuck_workers(shared, seen.stuck > 0);
+    relieve_stuck_workers(shared, stuck > 0);
 
     // A worker that moves looks at the kernel itself, after some polls.
-    if seen.moved == 0 {
+    if moved == 0 {
         watch_kernel(shared);
     }
-    seen
+    (moved, stuck)
 }
 
 /// Tells the observers of a tick. Returns whether any of them wants to hear of the next one.

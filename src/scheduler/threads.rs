@@ -3,7 +3,7 @@
 //! Each of them is signed on before it begins, and signs off as the last thing it does (`crew.rs`).
 //! A thread in `block_on` that runs the worker of a current-thread runtime is signed on meanwhile.
 
-use crate::builder::RuntimeFlavor;
+use crate::builder::{Builder, Hook, RuntimeFlavor};
 use crate::hooks::{sim, tell};
 use crate::panic::ignore_panic;
 use crate::scheduler::context::{self, Role};
@@ -14,19 +14,17 @@ use crate::sync::{Arc, thread};
 use std::io;
 use std::rc::Rc;
 
-/// Starts the threads of a new runtime, and adds them to `threads`.
+/// Starts the threads of a new runtime, and adds them to `threads`. If one does not start, the
+/// caller ends those that did.
 pub(crate) fn start_all(
     shared: &Arc<Shared>,
     threads: &mut Vec<thread::JoinHandle<()>>,
 ) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
         for worker in 0..shared.workers.len() {
-            // If one does not start, the caller ends those that did.
-            let name = (shared.config.thread_name)(&format!("worker-{worker}"));
-            let main = move |shared: &Arc<Shared>| {
-                with_hooks(shared, |shared| run_worker(shared, worker));
-            };
-            threads.push(start(shared, name, main)?);
+            // A worker sleeps until its thread has called the hooks.
+            let main = move |shared: &Arc<Shared>| run_worker(shared, worker);
+            threads.push(start(shared, &format!("worker-{worker}"), with_hooks(main))?);
         }
     }
 
@@ -35,31 +33,23 @@ pub(crate) fn start_all(
     if sim!(arc_sim_core::is_building(), false) {
         shared.mean_poll.assume_short();
     } else {
-        let name = (shared.config.thread_name)("monitor");
-        threads.push(start(shared, name, monitor::main)?);
+        threads.push(start(shared, "monitor", monitor::main)?);
     }
     Ok(())
 }
 
-/// Starts a thread that runs jobs.
-pub(crate) fn start_for_jobs(
+/// Starts a thread. `suffix` is the end of its name.
+pub(crate) fn start(
     shared: &Arc<Shared>,
-    run_jobs: impl FnOnce(&Arc<Shared>) + Send + 'static,
-) -> io::Result<()> {
-    let name = (shared.config.thread_name)("blocking");
-    start(shared, name, move |shared| with_hooks(shared, run_jobs)).map(drop)
-}
-
-fn start(
-    shared: &Arc<Shared>,
-    name: String,
+    suffix: &str,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
     // If no thread starts, this is dropped, which signs off.
     let signed_on = SignedOn::new(shared.clone())?;
 
-    let stack_size = shared.config.thread_stack_size;
-    thread::Builder::new().stack_size(stack_size).name(name).spawn(move || {
+    let Builder { thread_name, thread_stack_size, .. } = &shared.config;
+    let builder = thread::Builder::new().name(thread_name(suffix)).stack_size(*thread_stack_size);
+    builder.spawn(move || {
         let shared = &signed_on.0;
         let role = Role::OwnThread(shared.id, None);
 
@@ -69,16 +59,18 @@ fn start(
     })
 }
 
-/// Calls the hooks around `main`, on the thread itself: they may set what belongs to a thread.
-fn with_hooks(shared: &Arc<Shared>, main: impl FnOnce(&Arc<Shared>)) {
-    // A hook of the user's may panic, and the thread goes on.
-    for hook in &shared.config.on_thread_start {
-        ignore_panic(|| hook());
-    }
-
-    main(shared);
-    for hook in &shared.config.on_thread_stop {
-        ignore_panic(|| hook());
+/// Returns `main` with the hooks around it. The thread itself calls them, as they may set what
+/// belongs to a thread.
+pub(crate) fn with_hooks(
+    main: impl FnOnce(&Arc<Shared>) + Send + 'static,
+) -> impl FnOnce(&Arc<Shared>) + Send + 'static {
+    move |shared| {
+        // A hook of the user's may panic, and the thread goes on. What a hook waits for must not
+        // be this worker: it runs no task yet.
+        let call = |hooks: &[Hook]| hooks.iter().for_each(|hook| ignore_panic(|| hook()));
+        call(&shared.config.on_thread_start);
+        main(shared);
+        call(&shared.config.on_thread_stop);
     }
 }
 
@@ -118,7 +110,7 @@ impl InLoop {
             return None;
         }
 
-        // From here on what this thread spawns and wakes goes into the worker's queue.
+        // From here on, what this thread spawns and wakes goes into the worker's queue.
         let worker = Rc::new(Worker::new(shared.clone(), worker));
         let running = Some(worker.clone());
         let context = Some(context::enter(Role::Polling, shared.clone(), running));
@@ -137,6 +129,7 @@ impl Drop for InLoop {
         shared.sleepers.end(self.worker.index);
         tell!(leaves_worker(shared.id.0, self.worker.index));
 
+        // Nobody else is in a loop, and none will be. Or the worker is free for another thread.
         if shared.crew.leave_loop() {
             end::close(shared);
         } else if shared.config.flavor == RuntimeFlavor::CurrentThread {

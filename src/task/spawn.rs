@@ -152,7 +152,7 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     handle.record.enter_queue();
     if let Some(job) = sim!(arc_sim_core::run_later(job, simulate_job), Some(job)) {
         // If there is no free thread, the pool starts one.
-        let start = || threads::start_for_jobs(runtime, run_jobs);
+        let start = || threads::start(runtime, "blocking", threads::with_hooks(run_jobs)).map(drop);
         runtime.pool.push(job, runtime.config.max_blocking_threads, start)?;
     }
     Ok(handle)
