@@ -221,7 +221,7 @@ impl JoinError {
     }
 
     /// Returns what the panic said, if that is a text. It is a copy, because a formatter is the
-    /// user's code, which must not run under a lock.
+    /// user code, which must not run under a lock.
     fn text(&self) -> Option<String> {
         let payload = self.payload.as_ref()?;
         let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
