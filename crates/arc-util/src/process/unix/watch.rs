@@ -37,7 +37,7 @@ impl Source {
         // number away all the same, because the program ignores SIGCHLD, asking fails at once.
         #[cfg(all(target_os = "linux", not(arc_portable)))]
         if let Ok(pidfd) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
-            return Async::new(pidfd).map(Self::Pidfd);
+            return Async::new_nonblocking(pidfd).map(Self::Pidfd);
         }
         // Elsewhere nothing is asked of the child itself.
         let _ = child;
