@@ -24,6 +24,7 @@ use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
 use std::fmt;
 use std::pin::Pin;
+use std::ptr::from_ref;
 use std::task::{Context, Poll, Waker, ready};
 
 pub use crate::sync::{Duration, Instant};
@@ -133,6 +134,7 @@ impl Sleep {
 
         // Before the first poll, and after the timer has expired, no task waits.
         let Some((id, waker)) = self.disarm() else { return };
+        tell!(waits_for_time(from_ref(&*self).addr(), self.left()));
 
         // If the runtime has ended meanwhile, its end does not wake this task.
         let is_armed = self.due.is_some_and(|due| self.arm(id, due, waker.clone()));
@@ -167,10 +169,25 @@ impl Sleep {
         self.armed.is_some()
     }
 
+    /// How much time is left until it is due.
+    fn left(&self) -> Duration {
+        let due = self.due.unwrap_or(self.deadline);
+        due.saturating_duration_since(Instant::now())
+    }
+
     /// As `poll`, but without regard to the task's budget.
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
+        let polled = self.poll_timer(context);
+        if polled.is_pending() {
+            tell!(waits_for_time(from_ref(self).addr(), self.left()));
+        } else {
+            tell!(no_longer_waits(from_ref(self).addr()));
+        }
+        polled
+    }
+
+    fn poll_timer(&mut self, context: &Context<'_>) -> Poll<()> {
         let Some(due) = self.due else { return Poll::Ready(()) };
-        tell!(waits_for_time(due.saturating_duration_since(Instant::now())));
 
         // Cloned and dropped outside of any lock, as that is user code. The waker may be another
         // one than the last time.
@@ -198,6 +215,9 @@ impl Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
+        if self.armed.is_some() {
+            tell!(no_longer_waits(from_ref(self).addr()));
+        }
         drop(self.disarm());
     }
 }
@@ -278,10 +298,13 @@ impl<F: Future> Future for Timeout<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        if let Poll::Ready(output) = this.future.poll(context) {
-            return Poll::Ready(Ok(output));
-        }
-        this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
+        tell!(begins_choice());
+        let polled = match this.future.poll(context) {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending => this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(()))),
+        };
+        tell!(ends_choice(polled.is_ready()));
+        polled
     }
 }
 

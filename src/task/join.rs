@@ -94,14 +94,17 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(budget::poll_proceed(context));
-        tell!(waits_for_task(self.record.id.0));
 
         // The handle's own waker is left with the task.
         let task = self.task.as_mut().expect("JoinHandle polled after completion");
-        let output = ready!(Pin::new(task).poll(context));
+        let Poll::Ready(output) = Pin::new(task).poll(context) else {
+            tell!(waits_for_task(self.record.id.0));
+            return Poll::Pending;
+        };
 
         // It gives its output once.
         self.task = None;
+        tell!(no_longer_waits_for_task(self.record.id.0));
         budget::made_progress();
 
         // There is no result if the future was dropped because the runtime has ended.
@@ -113,6 +116,7 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
+            tell!(no_longer_waits_for_task(self.record.id.0));
             task.0.detach();
         }
     }

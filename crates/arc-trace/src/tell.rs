@@ -159,14 +159,15 @@ pub fn ready(source: i64, [read, write]: [bool; 2]) {
     keep(Event::Ready { source, read, write });
 }
 
-/// The task waits for a source. `direction` is 0 for reading and 1 for writing.
-pub fn waits_for_io(source: i64, direction: usize) {
+/// The task waits for a source. `direction` is 0 for reading and 1 for writing. A future gives its
+/// place in memory, and a `poll_` function gives 0.
+pub fn waits_for_io(_waiter: usize, source: i64, direction: usize) {
     now::waits_for(On::Io { source, write: direction == 1 });
     keep(Event::WaitsForIo { source, write: direction == 1 });
 }
 
-/// The task waits until this much time has passed.
-pub fn waits_for_time(left: Duration) {
+/// The task waits until this much time has passed, by a timer at this place in memory.
+pub fn waits_for_time(_timer: usize, left: Duration) {
     let left = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
     let deadline = clock().saturating_add(left);
     // A timer that is over when it is asked for is waited for by nobody: its sleep ends.
@@ -175,6 +176,18 @@ pub fn waits_for_time(left: Duration) {
     }
     keep(Event::WaitsForTime { deadline });
 }
+
+/// The future at this place in memory is ready, or is dropped: nobody waits by it any more.
+pub fn no_longer_waits(_waiter: usize) {}
+
+/// The handle of a task has given its output, or is dropped.
+pub fn no_longer_waits_for_task(_task: u64) {}
+
+/// A future that has others, of which it may give up some, is polled.
+pub fn begins_choice() {}
+
+/// Its poll has ended. If it is ready, it has given up what it polled and what was pending.
+pub fn ends_choice(_is_ready: bool) {}
 
 /// The task waits for another one.
 pub fn waits_for_task(task: u64) {

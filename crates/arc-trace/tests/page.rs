@@ -338,7 +338,7 @@ fn waits() -> Recording {
     }
     poll(1, 1, 1, &|| {
         tell::holds(&lock, line);
-        tell::waits_for_time(Duration::from_millis(50));
+        tell::waits_for_time(0, Duration::from_millis(50));
     });
     poll(2, 1, 2, &|| tell::waits_for(&lock, line));
     poll(3, 1, 3, &|| {
