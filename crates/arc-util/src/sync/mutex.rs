@@ -1,5 +1,5 @@
-//! tokio's `Mutex`, within the task's budget. With the feature `trace` it tells who waits for it, who
-//! has it, and by which lines.
+//! tokio's `Mutex`, within the task's budget. With the feature `trace` it tells who waits for it,
+//! who has it, and by which lines.
 //!
 //! The unit of the budget is taken after the lock. So a task without budget gets its place in line,
 //! and may have the lock until its next turn: nobody who comes later overtakes it. (As on tokio
@@ -19,8 +19,8 @@ use tokio::sync as tokio;
 ///
 /// To lock takes a unit of the budget, so that a loop over a lock that nobody else has lets other
 /// tasks run. All else is tokio's, and is described there. A `&Mutex` is taken where a
-/// `&tokio::sync::Mutex` is asked for. For a crate that asks for an `Arc` of one, make that: tokio's
-/// locks work on arc, too.
+/// `&tokio::sync::Mutex` is asked for. For a crate that asks for an `Arc` of one, make that:
+/// tokio's locks work on arc, too.
 ///
 /// With the feature `trace` it also tells the timeline and the dump of itself.
 ///
