@@ -6,7 +6,7 @@
 use crate::common::soon;
 use arc::runtime::Builder;
 use arc_util::io::unix::AsyncFd;
-use arc_util::io::{AsyncWriteExt, Interest, ReadyExt};
+use arc_util::io::{AsyncWriteExt, Interest};
 use arc_util::net::unix::pipe;
 use arc_util::net::{UdpSocket, UnixDatagram, UnixListener, UnixStream};
 use socket2::SockRef;

@@ -15,8 +15,8 @@ use std::task::{Context, Poll, ready};
 /// A descriptor whose readiness the kernel reports, registered with the current runtime.
 ///
 /// The descriptor is left as it is: an operation that finds nothing blocks its worker, unless the
-/// program has set `O_NONBLOCK`. All duplicates have that flag in common, such as the three standard
-/// streams of a terminal and the shell's.
+/// program has set `O_NONBLOCK`. All duplicates have that flag in common, such as the three
+/// standard streams of a terminal and the shell's.
 ///
 /// Unlike tokio's, it takes what has the safe trait `AsFd`. It registers a duplicate, so that the
 /// value itself can be borrowed mutably. So each `AsyncFd` takes two descriptors of the process.

@@ -29,9 +29,9 @@
 //! # }
 //! ```
 
-/// Boxes a large future, of type `F`, before it is moved about, and evaluates the expression with it.
-/// Each function that a future is moved through needs that much stack, at least in a debug build: so
-/// this comes first in each function that takes one.
+/// Boxes a large future, of type `F`, before it is moved about, and evaluates the expression with
+/// it. Each function that a future is moved through needs that much stack, at least in a debug
+/// build: so this comes first in each function that takes one.
 macro_rules! boxed_if_large {
     ($future:ident, $spawn:expr) => {
         if const { size_of::<F>() > 2048 } {
