@@ -48,13 +48,14 @@ impl<T> Mutex<T> {
     /// Creates an unlocked one.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self::const_new(value)
+        Self { told: Told::new(What::Mutex), lock: Late::new(tokio::Mutex::const_new(value)) }
     }
 
     /// Creates an unlocked one, for a `static`.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
-        Self { told: Told::new(What::Mutex), lock: Late::new(tokio::Mutex::const_new(value)) }
+        let told = Told::new(What::Mutex).in_static();
+        Self { told, lock: Late::new(tokio::Mutex::const_new(value)) }
     }
 
     /// Waits until the caller has the lock.
@@ -67,7 +68,7 @@ impl<T> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.get().lock()).await;
-            let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
+            let guard = Guard { held: self.told.holds_since(line, false), guard, lock: self };
             consume_budget().await;
             guard
         }
@@ -83,7 +84,7 @@ impl<T> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.get().clone().lock_owned()).await;
-            let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
+            let guard = Guard { held: self.told.holds_since(line, true), guard, lock: self };
             consume_budget().await;
             guard
         }
@@ -98,7 +99,7 @@ impl<T> Mutex<T> {
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
         let line = Some(Location::caller());
         let guard = self.lock.get().blocking_lock();
-        Guard { held: self.told.holds_since(line), guard, lock: self }
+        Guard { held: self.told.holds_since(line, false), guard, lock: self }
     }
 
     /// Blocks the thread until it has the lock. The guard keeps the lock alive.
@@ -110,7 +111,7 @@ impl<T> Mutex<T> {
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         let line = Some(Location::caller());
         let guard = self.lock.get().clone().blocking_lock_owned();
-        Guard { held: self.told.holds_since(line), guard, lock: self }
+        Guard { held: self.told.holds_since(line, true), guard, lock: self }
     }
 
     /// Locks without waiting.
@@ -122,7 +123,7 @@ impl<T> Mutex<T> {
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         let line = Some(Location::caller());
         let guard = self.lock.get().try_lock()?;
-        Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
+        Ok(Guard { held: self.told.holds_since(line, false), guard, lock: self })
     }
 
     /// Locks without waiting. The guard keeps the lock alive.
@@ -134,7 +135,7 @@ impl<T> Mutex<T> {
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         let line = Some(Location::caller());
         let guard = self.lock.get().clone().try_lock_owned()?;
-        Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
+        Ok(Guard { held: self.told.holds_since(line, true), guard, lock: self })
     }
 
     /// The value, which nobody else can have now.

@@ -2,7 +2,7 @@
 //! only. Without it, tokio's own type is re-exported.
 
 use super::guard::Late;
-use super::told::{Told, What};
+use super::told::{AsksOf, Told, What};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -61,7 +61,8 @@ impl Notify {
     /// A notification that it has got and not returned goes to the next in line. The place in line
     /// is lost.
     pub fn notified(&self) -> Notified<'_> {
-        Waiter { notify: self, notified: self.notify.get().notified() }
+        let asks = AsksOf::new();
+        Waiter { asks, notify: self, notified: self.notify.get().notified() }
     }
 
     /// Returns a future that waits for a notification, and owns its share of the `Notify`.
@@ -71,7 +72,7 @@ impl Notify {
     /// As [`notified`](Self::notified).
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
         let notified = self.notify.get().clone().notified_owned();
-        Waiter { notify: self, notified }
+        Waiter { asks: AsksOf::new(), notify: self, notified }
     }
 
     /// Wakes the task that has waited longest, or stores the notification for the next one.
@@ -111,6 +112,7 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Waiter<N, F> {
+        asks: AsksOf,
         notify: N,
         #[pin]
         notified: F,
@@ -123,13 +125,10 @@ impl<N: Deref<Target = Notify>, F: Future<Output = ()>> Future for Waiter<N, F> 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         let polled = this.notified.poll(context);
-        match polled.is_ready() {
-            true => {
-                this.notify.told.comes();
-                this.notify.told.got();
-            }
-            false => this.notify.told.waits(),
+        if polled.is_ready() {
+            this.notify.told.comes();
         }
+        this.asks.tell(&this.notify.told, polled.is_pending());
         polled
     }
 }

@@ -69,7 +69,7 @@ macro_rules! ways {
                 let line = Some(Location::caller());
                 async move {
                     let guard = self.told.telling(line, self.lock.get().$wait()).await;
-                    let guard = Guard { held: self.told.holds_since(line), guard, lock: () };
+                    let guard = Guard { held: self.told.holds_since(line, false), guard, lock: () };
                     consume_budget().await;
                     guard
                 }
@@ -86,7 +86,8 @@ macro_rules! ways {
                 async move {
                     let future = self.lock.get().clone().$wait_owned();
                     let guard = self.told.telling(line, future).await;
-                    let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
+                    let guard =
+                        Guard { held: self.told.holds_since(line, true), guard, lock: self };
                     consume_budget().await;
                     guard
                 }
@@ -101,7 +102,7 @@ macro_rules! ways {
             pub fn $blocking(&self) -> $guard<'_, T> {
                 let line = Some(Location::caller());
                 let guard = self.lock.get().$blocking();
-                Guard { held: self.told.holds_since(line), guard, lock: () }
+                Guard { held: self.told.holds_since(line, false), guard, lock: () }
             }
 
             /// Locks without waiting.
@@ -113,7 +114,7 @@ macro_rules! ways {
             pub fn $try(&self) -> Result<$guard<'_, T>, TryLockError> {
                 let line = Some(Location::caller());
                 let guard = self.lock.get().$try()?;
-                Ok(Guard { held: self.told.holds_since(line), guard, lock: () })
+                Ok(Guard { held: self.told.holds_since(line, false), guard, lock: () })
             }
 
             /// Locks without waiting. The guard keeps the lock alive.
@@ -125,7 +126,7 @@ macro_rules! ways {
             pub fn $try_owned(self: Arc<Self>) -> Result<$owned<T>, TryLockError> {
                 let line = Some(Location::caller());
                 let guard = self.lock.get().clone().$try_owned()?;
-                Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
+                Ok(Guard { held: self.told.holds_since(line, true), guard, lock: self })
             }
         }
     };
@@ -144,13 +145,14 @@ impl<T> RwLock<T> {
     /// Creates an unlocked one.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self::const_new(value)
+        Self { told: Told::new(What::RwLock), lock: Late::new(tokio::RwLock::const_new(value)) }
     }
 
     /// Creates an unlocked one, for a `static`.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
-        Self { told: Told::new(What::RwLock), lock: Late::new(tokio::RwLock::const_new(value)) }
+        let told = Told::new(What::RwLock).in_static();
+        Self { told, lock: Late::new(tokio::RwLock::const_new(value)) }
     }
 
     /// Creates an unlocked one for so many readers at a time.
@@ -168,7 +170,7 @@ impl<T> RwLock<T> {
     #[track_caller]
     pub const fn const_with_max_readers(value: T, readers: u32) -> Self {
         let lock = tokio::RwLock::const_with_max_readers(value, readers);
-        Self { told: Told::new(What::RwLock), lock: Late::new(lock) }
+        Self { told: Told::new(What::RwLock).in_static(), lock: Late::new(lock) }
     }
 
     /// The value, which nobody else can have now.
