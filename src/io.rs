@@ -5,11 +5,11 @@
 //! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
 //! the crate `arc-util`.
 
-use crate::driver::reactor::{Source, Waiter, WaiterKind, gone};
+use crate::driver::reactor::{Readiness, Source, Waiter, WaiterKind, gone};
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
-use crate::sync::Arc;
+use crate::sync::{Arc, lock};
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
@@ -168,7 +168,7 @@ impl<T: AsSource> Async<T> {
     }
 
     fn waiter(&self, direction: Direction, kind: WaiterKind) -> Waiter<'_> {
-        Waiter { source: &self.source, direction, kind }
+        Waiter { source: &self.source, direction, seen: Readiness::default(), kind }
     }
 
     /// Tries an operation, and waits for an event if it would block.
@@ -182,7 +182,7 @@ impl<T: AsSource> Async<T> {
 
         loop {
             // Try first: most often there is something already.
-            match self.try_once(waiter.direction, &mut attempt) {
+            match self.try_once(waiter, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // If an event has come meanwhile, try again.
                     let driver = &self.runtime.driver;
@@ -217,16 +217,13 @@ impl<T: AsSource> Async<T> {
         wanted: usize,
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
-        // The word is read before the operation, so that an event which comes later stays. If
-        // `poll_with` tries again, this word is old, and `clear` does nothing.
-        let readiness = &self.source.readiness[direction as usize];
-        let seen = readiness.load();
-
-        // Fewer bytes than wanted: there are no more, unless something has happened since.
         let mut waiter = self.waiter(direction, WaiterKind::Poll);
         let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
-        if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
-            readiness.clear(seen);
+
+        // Fewer bytes than wanted: there are no more, unless an event came since the look.
+        let is_short = (1..wanted).contains(&moved);
+        if self.short_means_drained && is_short && !waiter.seen.is_hung_up {
+            lock(&self.source.sides)[direction as usize].record_block(waiter.seen);
         }
         Poll::Ready(Ok(moved))
     }
@@ -244,38 +241,28 @@ impl<T: AsSource> Async<T> {
         direction: Direction,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
-        let tried = self.try_once(direction, attempt);
+        let mut waiter = self.waiter(direction, WaiterKind::Poll);
+        let tried = self.try_once(&mut waiter, attempt);
         if tried.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
             // Who tries again and again, and never waits, must find what has come.
-            self.runtime.driver.ask_for_next(self.get_ref().source(), &self.source)?;
+            self.runtime.driver.ask_for_next(self.get_ref().source(), &waiter)?;
         }
         tried
     }
 
     fn try_once<R>(
         &self,
-        direction: Direction,
+        waiter: &mut Waiter<'_>,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
-        let readiness = &self.source.readiness[direction as usize];
-
-        // The word as it is before the attempt. An event that comes later changes it.
-        let seen = readiness.load();
-        // No event will ever say that it is worth another try.
-        if seen.is_gone() {
+        let seen = waiter.look();
+        if seen.is_gone {
             return Err(gone());
         }
-        if !seen.is_ready() {
+        if seen.would_block {
             return Err(ErrorKind::WouldBlock.into());
         }
-
-        // If there was nothing, wait for the next event. `clear` does nothing if one has come
-        // since.
-        attempt(self.get_ref()).inspect_err(|error| {
-            if error.kind() == ErrorKind::WouldBlock {
-                readiness.clear(seen);
-            }
-        })
+        attempt(self.get_ref())
     }
 }
 

@@ -5,7 +5,6 @@ mod driver;
 mod policy;
 mod queue;
 mod reactor;
-mod readiness;
 mod sleep;
 mod timers;
 

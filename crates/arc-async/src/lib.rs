@@ -149,49 +149,8 @@ pub mod io {
     pub use std::io::{Error, ErrorKind, Result};
 }
 
-/// Sockets: TCP, UDP and Unix sockets.
-pub mod net {
-    // Not its trait `IntoSplit`: the method is one of `AsyncReadExt`, too, and in the scope of both
-    // a call is ambiguous.
-    pub use arc_util::net::{
-        OwnedReadHalf, OwnedWriteHalf, ReuniteError, SocketAddr, TcpListenerExt, TcpSocket,
-        TcpStreamExt, ToSocketAddrs, UdpSocket, connect, connect_timeout, lookup_host, tcp,
-    };
-    #[cfg(unix)]
-    pub use arc_util::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream, unix};
-
-    // The pages of these two show their methods by JavaScript only, as they are aliases. So a list
-    // is put before what arc's core says of them.
-
-    /// A TCP connection, with tokio's methods:
-    ///
-    /// * its own: [`connect`](TcpStream::connect), [`from_std`](TcpStream::from_std),
-    ///   [`local_addr`](TcpStream::local_addr), [`peer_addr`](TcpStream::peer_addr),
-    ///   [`nodelay`](TcpStream::nodelay) and [`set_nodelay`](TcpStream::set_nodelay);
-    /// * of [`AsyncReadExt`](crate::io::AsyncReadExt): `read`, `read_exact`, `read_to_end`,
-    ///   `read_u16`, `split`, `into_split` and so on;
-    /// * of [`AsyncWriteExt`](crate::io::AsyncWriteExt): `write`, `write_all`, `write_u16`,
-    ///   `flush`, `shutdown` and so on;
-    /// * of [`TcpStreamExt`]: `peek`, `try_read`, `try_write`, `linger`, `ttl`, `into_std` and so
-    ///   on;
-    /// * of [`ReadyExt`](crate::io::ReadyExt): `ready`, `try_io`, `poll_read_ready` and so on;
-    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `writable`,
-    ///   `read_with`, `get_ref` and so on.
-    ///
-    /// `use arc::prelude::*;` imports the traits.
-    pub use arc_util::net::TcpStream;
-
-    /// A TCP listener, with tokio's methods:
-    ///
-    /// * its own: [`bind`](TcpListener::bind), [`accept`](TcpListener::accept),
-    ///   [`from_std`](TcpListener::from_std) and [`local_addr`](TcpListener::local_addr);
-    /// * of [`TcpListenerExt`]: `poll_accept`, `incoming`, `ttl`, `set_ttl` and `into_std`;
-    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `read_with`,
-    ///   `get_ref` and so on.
-    ///
-    /// `use arc::prelude::*;` imports the traits.
-    pub use arc_util::net::TcpListener;
-}
+#[doc(inline)]
+pub use arc_util::net;
 
 /// All extension traits of this crate, by one line: `use arc::prelude::*;`.
 ///
@@ -205,7 +164,6 @@ pub mod prelude {
         AsyncBufReadExt as _, AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _,
         ReadyExt as _,
     };
-    pub use arc_util::net::{TcpListenerExt as _, TcpStreamExt as _};
     pub use arc_util::runtime::{BuilderExt as _, HandleExt as _, RuntimeExt as _};
     pub use arc_util::time::InstantExt as _;
 }

@@ -1,7 +1,5 @@
 //! tokio's reading into growing buffers, writing from buffers, and reading up to a separator.
 
-#![cfg(feature = "bytes")]
-
 use crate::common::{soon, waits};
 use crate::script::{Bytes, Fails, Script};
 use arc_util::io::{

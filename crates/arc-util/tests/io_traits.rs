@@ -89,7 +89,6 @@ async fn an_interrupted_writer_is_written_to_again() {
     assert_eq!([&one.taken, &other.taken], [b"one,two\nthree!"; 2]);
 }
 
-#[cfg(feature = "bytes")]
 #[arc::test]
 async fn an_interrupted_writer_is_written_to_again_from_a_buffer() {
     let mut writer = interrupted_writer();
@@ -323,7 +322,7 @@ async fn a_socket_is_split_for_one_task_or_for_two() {
     assert_eq!(all_text(&mut far).await, ".");
 
     // A function that has borrowed the stream can split it, too.
-    async fn echo(stream: &mut arc::net::TcpStream) -> Result<u8> {
+    async fn echo(stream: &mut arc_util::net::TcpStream) -> Result<u8> {
         let (mut read, mut write) = stream.split();
         write.write_u8(1).await?;
         read.read_u8().await

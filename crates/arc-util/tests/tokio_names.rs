@@ -3,8 +3,8 @@
 
 use crate::common::{Woken, all_text, exactly, kind, soon, tcp_pair, waiting, waits};
 use arc_util::io::{
-    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, ReadyExt, duplex,
-    join, simplex,
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, duplex, join,
+    simplex,
 };
 use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};

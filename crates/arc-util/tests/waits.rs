@@ -1,9 +1,9 @@
 //! The dump says what each task waits for, and names deadlocks, while nothing is recorded.
 //! `cargo test -p arc-util --features waits --test waits`.
 
-use arc::net::TcpListener;
 use arc::task::{JoinHandle, spawn_named, yield_now};
 use arc::time::{Duration, sleep, timeout};
+use arc_util::net::TcpListener;
 use arc_util::runtime::{Dump, Handle, HandleExt, Runtime};
 use arc_util::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use std::future::pending;

@@ -9,7 +9,7 @@
 //! A server that echoes WebSocket messages:
 //!
 //! ```no_run
-//! use arc::net::TcpListener;
+//! use arc_util::net::TcpListener;
 //! use arc_compat::axum::{Response, WebSocket, WebSocketExt, WebSocketUpgrade};
 //! use axum::{Router, routing::get};
 //!
@@ -41,8 +41,8 @@ pub use axum::response::Response;
 pub use stream::WebSocketIo;
 
 use crate::server::{self, Answer};
-use arc::net::TcpListener;
 use arc::task::spawn_named;
+use arc_util::net::TcpListener;
 use async_tungstenite::WebSocketStream;
 use async_tungstenite::tungstenite::Error;
 use async_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -75,7 +75,7 @@ use std::pin::Pin;
 /// # Examples
 ///
 /// ```
-/// use arc::net::TcpListener;
+/// use arc_util::net::TcpListener;
 /// use axum::{Router, routing::get};
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {

@@ -2,8 +2,8 @@
 
 use super::limits::Limits;
 use crate::HyperIo;
-use arc::net::TcpStream;
 use arc::time::{Sleep, sleep};
+use arc_util::net::TcpStream;
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use std::io::{self, ErrorKind, IoSlice};
 use std::mem::MaybeUninit;

@@ -7,8 +7,8 @@ pub use connection::Connection;
 pub use limits::CutOff;
 
 use crate::{ArcExecutor, ArcTimer};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::task::spawn_named;
+use arc_util::net::{SocketAddr, TcpListener, TcpStream};
 use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
@@ -133,7 +133,7 @@ impl Answer {
 /// # Examples
 ///
 /// ```
-/// use arc::net::TcpListener;
+/// use arc_util::net::TcpListener;
 /// use http_body_util::Full;
 /// use hyper::{Request, Response, body::{Bytes, Incoming}};
 /// use tower::{ServiceBuilder, service_fn};
@@ -320,7 +320,7 @@ impl<S, F> Serve<S, F> {
     /// use std::time::Duration;
     /// # #[arc::main]
     /// # async fn main() -> std::io::Result<()> {
-    /// # let listener = arc::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// # let listener = arc_util::net::TcpListener::bind("127.0.0.1:0").await?;
     /// # let service = tower::service_fn(|_| async {
     /// #     hyper::Result::Ok(hyper::Response::new(http_body_util::Empty::<&[u8]>::new()))
     /// # });

@@ -29,7 +29,7 @@ mod news;
 mod nothing;
 mod operation;
 mod read;
-mod ready;
+pub(crate) mod ready;
 mod seek;
 mod segments;
 mod split;

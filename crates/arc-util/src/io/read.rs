@@ -1,9 +1,7 @@
 //! tokio's methods of readers, for the readers of futures-io.
 
 use super::operation::{Operate, Operation, unless_interrupted};
-use crate::net::{IntoSplit, OwnedReadHalf, OwnedWriteHalf};
 use arc::io::AsyncRead;
-#[cfg(feature = "bytes")]
 use bytes::BufMut;
 use futures_util::io::{Chain, Take};
 use std::io::{Error, ErrorKind, Result};
@@ -16,7 +14,6 @@ use std::task::{Context, Poll, ready};
 ///
 /// It reads into an array first, because the memory at the end of a `BufMut` is not initialized,
 /// and nobody but unsafe code can read into that.
-#[cfg(feature = "bytes")]
 const READ_MAX: usize = 8 << 10;
 
 /// By how much a full vector grows at least.
@@ -105,7 +102,6 @@ macro_rules! reads_numbers {
             /// # Ok(())
             /// # }
             /// ```
-            #[cfg(feature = "bytes")]
             fn read_buf<'a, B: BufMut + ?Sized>(
                 &'a mut self,
                 buffer: &'a mut B,
@@ -198,42 +194,6 @@ macro_rules! reads_numbers {
                 futures_util::AsyncReadExt::chain(self, next)
             }
 
-            /// Splits a socket into its two directions, for use in one task: both halves borrow
-            /// the socket.
-            ///
-            /// Streams other than [`TcpStream`](crate::net::TcpStream) and `UnixStream` are split
-            /// by the function [`split`](super::split()).
-            ///
-            /// A buffered reader has a [`split`](super::AsyncBufReadExt::split) of its own. For a
-            /// reader behind `&mut`, say which of them you mean:
-            /// `AsyncBufReadExt::split(reader, b',')`.
-            // It is here, and not in a trait of its own, so that the traits that a program on tokio
-            // imports are enough. A vector of bytes is a writer, and has the `split` of slices. So
-            // the trait of writers cannot have it.
-            fn split(&mut self) -> (&Self, &Self)
-            where
-                Self: IntoSplit,
-            {
-                (self, self)
-            }
-
-            /// Splits a socket into a reading and a writing half, which two tasks can own.
-            ///
-            /// Dropping the writing half shuts down the sending direction.
-            ///
-            /// Streams other than [`TcpStream`](crate::net::TcpStream) and `UnixStream` are split
-            /// by the function [`split`](super::split()).
-            ///
-            /// # Examples
-            ///
-            /// See [`IntoSplit`].
-            fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>)
-            where
-                Self: IntoSplit,
-            {
-                IntoSplit::into_split(self)
-            }
-
             /// Reads a byte.
             fn read_u8(&mut self) -> Operation<'_, Self, ReadNumber<u8, 1>>
             where
@@ -305,13 +265,11 @@ impl<R: AsyncRead + ?Sized> Operate<R> for Read<'_> {
 }
 
 /// See [`AsyncReadExt::read_buf`].
-#[cfg(feature = "bytes")]
 #[derive(Debug)]
 pub struct ReadBuf<'a, B: ?Sized> {
     buffer: &'a mut B,
 }
 
-#[cfg(feature = "bytes")]
 impl<R: AsyncRead + ?Sized, B: BufMut + ?Sized> Operate<R> for ReadBuf<'_, B> {
     type Output = usize;
 

@@ -2,14 +2,12 @@
 
 use super::operation::{Operate, Operation, poll_flush, unless_interrupted};
 use arc::io::AsyncWrite;
-#[cfg(feature = "bytes")]
 use bytes::Buf;
 use std::io::{ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// The number of parts of a buffer that one write takes at most.
-#[cfg(feature = "bytes")]
 const PARTS_MAX: usize = 16;
 
 /// Writes the methods for each type of number: with the high byte first, and with the low one.
@@ -87,7 +85,6 @@ macro_rules! writes_numbers {
             /// # Cancellation
             ///
             /// Cancel safe: if the future is dropped before it is ready, nothing was written.
-            #[cfg(feature = "bytes")]
             fn write_buf<'a, B: Buf>(
                 &'a mut self,
                 buffer: &'a mut B,
@@ -124,7 +121,6 @@ macro_rules! writes_numbers {
             /// # Ok(())
             /// # }
             /// ```
-            #[cfg(feature = "bytes")]
             fn write_all_buf<'a, B: Buf>(
                 &'a mut self,
                 buffer: &'a mut B,
@@ -290,13 +286,11 @@ impl<W: AsyncWrite + ?Sized> Operate<W> for WriteVectored<'_, '_> {
 }
 
 /// See [`AsyncWriteExt::write_buf`].
-#[cfg(feature = "bytes")]
 #[derive(Debug)]
 pub struct WriteBuf<'a, B> {
     buffer: &'a mut B,
 }
 
-#[cfg(feature = "bytes")]
 impl<W: AsyncWrite + ?Sized, B: Buf> Operate<W> for WriteBuf<'_, B> {
     type Output = usize;
 
@@ -309,13 +303,11 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Operate<W> for WriteBuf<'_, B> {
 }
 
 /// See [`AsyncWriteExt::write_all_buf`].
-#[cfg(feature = "bytes")]
 #[derive(Debug)]
 pub struct WriteAllBuf<'a, B> {
     buffer: &'a mut B,
 }
 
-#[cfg(feature = "bytes")]
 impl<W: AsyncWrite + ?Sized, B: Buf> Operate<W> for WriteAllBuf<'_, B> {
     type Output = ();
 
@@ -330,7 +322,6 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Operate<W> for WriteAllBuf<'_, B> {
     }
 }
 
-#[cfg(feature = "bytes")]
 fn poll_write_buf<W: AsyncWrite + ?Sized>(
     writer: Pin<&mut W>,
     context: &mut Context<'_>,

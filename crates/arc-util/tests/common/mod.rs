@@ -4,8 +4,8 @@
 
 use crate::this_program;
 use arc::io::{AsyncRead, AsyncReadExt};
-use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
+use arc_util::net::{TcpListener, TcpStream};
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;

@@ -276,7 +276,7 @@ impl Socket {
 
     /// How many wakers of readers it has.
     pub(crate) fn waiting(&self) -> usize {
-        let waiting = &lock(&self.source.waiting)[Direction::Read as usize];
-        waiting.futures.len() + waiting.polls.len()
+        let side = &lock(&self.source.sides)[Direction::Read as usize];
+        side.futures.len() + side.polls.len()
     }
 }
