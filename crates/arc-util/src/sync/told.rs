@@ -418,7 +418,11 @@ mod off {
     /// See the other one.
     #[derive(Clone, Copy)]
     pub(crate) enum What {
+        Mutex,
+        RwLock,
         Semaphore,
+        Notify,
+        Barrier,
         Room,
         Value,
         Oneshot,
@@ -513,6 +517,12 @@ mod off {
         pub(crate) fn holds_since(&self, _line: Line, _is_owned: bool) -> Held {
             Held
         }
+
+        #[inline(always)]
+        pub(crate) fn comes(&self) {}
+
+        #[inline(always)]
+        pub(crate) fn comes_to(&self, _tasks: usize) {}
 
         #[inline(always)]
         pub(crate) fn grows(&self, _by: isize) {}
