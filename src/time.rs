@@ -137,7 +137,8 @@ impl Sleep {
         let Some((runtime, waker)) = self.disarm() else { return };
         tell!(waits_for_time(from_ref(&*self).addr(), self.left()));
 
-        // If the runtime has ended meanwhile, its end does not wake this task.
+        // It is over already, or armed anew. If the runtime has ended meanwhile, its end does not
+        // wake this task.
         let is_armed = self.due.is_some_and(|due| self.arm(runtime, due, waker.clone()));
         if !is_armed {
             waker.wake();
@@ -179,6 +180,7 @@ impl Sleep {
         // one than the last time.
         let mut waker = context.waker().clone();
         if let Some((runtime, armed)) = &self.armed {
+            // Most often it is armed still, and only the waker is another one.
             if runtime.driver.timers.replace_waker(armed, &mut waker) {
                 return Poll::Pending;
             }

@@ -13,7 +13,6 @@ use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::InLoop;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, thread};
-use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -28,12 +27,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     // The line of the caller is what observers are told.
     let root = Arc::new(Root::new(Note::new(Kind::BlockOn, None)));
 
-    // The future may be large, and the stack of this thread small.
-    if size_of::<F>() > FUTURE_SIZE_MAX {
-        run(shared, &root, Box::pin(future))
-    } else {
-        run(shared, &root, future)
-    }
+    run(shared, &root, future)
 }
 
 /// What is dropped here goes in this order: the future, the context, the entry in the list. So the

@@ -8,7 +8,7 @@ use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads};
 use crate::sync::{Arc, Duration, thread};
-use crate::task::spawn::spawn_on;
+use crate::task::spawn::{Boxed, FUTURE_SIZE_MAX, spawn_on};
 use crate::task::{JoinHandle, spawn_blocking};
 use std::fmt;
 use std::io;
@@ -16,6 +16,7 @@ use std::marker::PhantomData;
 use std::mem::take;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 
 impl Builder {
     /// Builds the runtime and starts its threads.
@@ -205,6 +206,9 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
+        if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+            return self.spawn::<Boxed<F::Output>>(Box::pin(future));
+        }
         spawn_on(&self.shared, Note::new(Kind::Task, None), future)
     }
 
@@ -252,6 +256,11 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        // The future may be large, and the stack of this thread small.
+        if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+            let boxed: Pin<Box<dyn Future<Output = F::Output> + '_>> = Box::pin(future);
+            return block_on(&self.shared, boxed);
+        }
         block_on(&self.shared, future)
     }
 

@@ -52,7 +52,12 @@ use std::task::{Context, Poll};
 /// # }
 /// ```
 #[track_caller]
-pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
+    future: F,
+) -> JoinHandle<F::Output> {
+    if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+        return spawn::<Boxed<F::Output>>(Box::pin(future));
+    }
     let runtime = &context::current("arc::spawn was called").runtime;
     spawn_on(runtime, Note::new(Kind::Task, None), future)
 }
@@ -171,8 +176,11 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
 }
 
 /// A future that is larger than this is boxed first, in bytes. Each function that it is moved
-/// through needs that much stack.
+/// through needs that much stack, at least in a debug build.
 pub(crate) const FUTURE_SIZE_MAX: usize = 2048;
+
+/// It is the same future, behind a pointer.
+pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Makes a task, and enters it in the list, but in no queue.
 pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
@@ -183,9 +191,7 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
 ) -> (Runnable, JoinHandle<F::Output>) {
     // `const`, so that a small future is not compiled a second time.
     if const { size_of::<F>() > FUTURE_SIZE_MAX } {
-        // It is the same future, behind a pointer.
-        let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
-        return make_task(runtime, note, is_job, boxed);
+        return make_task::<Boxed<F::Output>>(runtime, note, is_job, Box::pin(future));
     }
 
     // Workers enter what they spawn in shards of their own.
@@ -273,6 +279,7 @@ impl<F: Future> Contained<F> {
     ) -> Poll<Unread<Result<F::Output, JoinError>>> {
         let mut this = self.project();
         let mut result = Unread(Some(result));
+        tell!(drops(this.record.id.0));
         if let Err(payload) = contain(|| this.future.set(None)) {
             // The panic of the drop counts, and the output goes unread.
             result = Unread(Some(Err(panicked(this.record, payload))));

@@ -66,6 +66,9 @@ pub trait Observer: Send + Sync {
     /// A poll has ended. It was the last one that had begun on this thread.
     fn ends(&self, _task: u64) {}
 
+    /// In this poll the task is over, and its future is about to be dropped.
+    fn drops(&self, _task: u64) {}
+
     /// The task has panicked.
     fn panicked(&self, _task: u64) {}
 
