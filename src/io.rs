@@ -112,16 +112,11 @@ impl<T: AsSource> Async<T> {
     }
 
     fn register(runtime: Arc<Shared>, io: T, was_blocking: bool) -> Result<Self> {
-        match runtime.driver.register(io.source()) {
-            Ok(source) => {
-                let short_means_drained = false;
-                Ok(Self { io: Some(io), source, runtime, was_blocking, short_means_drained })
-            }
-            Err(error) => {
-                restore(&io, was_blocking)?;
-                Err(error)
-            }
-        }
+        let registered = runtime.driver.register(io.source());
+
+        // After an error the descriptor is as it was.
+        let source = registered.or_else(|error| restore(&io, was_blocking).and(Err(error)))?;
+        Ok(Self { io: Some(io), source, runtime, was_blocking, short_means_drained: false })
     }
 
     /// Lends the descriptor. While it is registered it cannot be replaced or closed. If it is made

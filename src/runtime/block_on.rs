@@ -8,7 +8,7 @@ use crate::builder::{RuntimeFlavor, UnhandledPanic};
 use crate::hooks::{Kind, Note, tell};
 use crate::scheduler::budget;
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::root::Root;
+use crate::scheduler::root::{Entered, Root};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::InLoop;
 use crate::scheduler::worker::Worker;
@@ -35,7 +35,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 fn run<F: Future>(shared: &Arc<Shared>, root: &Arc<Root>, future: F) -> F::Output {
     // The end wakes what is in this list.
     tell!(spawned(root.id.0, shared.id.0, &root.note));
-    let _entered = shared.roots.enter(root);
+    let _entered = Entered::new(&shared.roots, root);
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter(Role::Polling, shared.clone(), None);

@@ -29,7 +29,7 @@ use crate::panic::{ignore_panic, wake};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::sync::thread::JoinHandle;
-use crate::sync::{Arc, Duration};
+use crate::sync::{Arc, Duration, lock};
 use std::iter;
 
 /// Step 1. May be called more than once, by any thread, even inside a task. The caller does step 3
@@ -64,7 +64,8 @@ pub(crate) fn close(shared: &Arc<Shared>) {
     let mut wakers = shared.tasks.close();
     shared.driver.close(&mut wakers);
     wakers.drain(..).for_each(wake);
-    for root in shared.roots.all() {
+    let roots = lock(&shared.roots).clone();
+    for root in roots {
         root.wake();
     }
 

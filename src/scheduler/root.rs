@@ -12,7 +12,7 @@ use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, thread};
 pub(crate) struct Root {
     pub(crate) id: Id,
     pub(crate) note: Note,
-    thread: thread::Thread,
+    pub(crate) thread: thread::Thread,
     /// The future was woken, and has not been polled since.
     is_woken: AtomicBool,
 }
@@ -50,34 +50,24 @@ impl Root {
 }
 
 /// The roots of one runtime.
-#[derive(Default)]
-pub(crate) struct Roots(Mutex<Vec<Arc<Root>>>);
+pub(crate) type Roots = Mutex<Vec<Arc<Root>>>;
 
-impl Roots {
-    /// The future is in the list as long as the guard lives.
-    pub(crate) fn enter<'a>(&'a self, root: &'a Arc<Root>) -> Entered<'a> {
-        lock(&self.0).push(root.clone());
-        Entered { roots: self, root }
-    }
-
-    pub(crate) fn all(&self) -> Vec<Arc<Root>> {
-        lock(&self.0).clone()
-    }
-
-    /// Unparks all threads in `block_on`. Their futures need not be polled.
-    pub(crate) fn unpark_all(&self) {
-        lock(&self.0).iter().for_each(|root| root.thread.unpark());
-    }
-}
-
+/// The future is in the list of its runtime as long as this lives.
 pub(crate) struct Entered<'a> {
     roots: &'a Roots,
     root: &'a Arc<Root>,
 }
 
+impl<'a> Entered<'a> {
+    pub(crate) fn new(roots: &'a Roots, root: &'a Arc<Root>) -> Self {
+        lock(roots).push(root.clone());
+        Self { roots, root }
+    }
+}
+
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        lock(&self.roots.0).retain(|other| !Arc::ptr_eq(other, self.root));
+        lock(self.roots).retain(|other| !Arc::ptr_eq(other, self.root));
         tell!(ended(self.root.id.0));
     }
 }

@@ -10,7 +10,7 @@ use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{end, monitor};
-use crate::sync::{Arc, thread};
+use crate::sync::{Arc, lock, thread};
 use std::io;
 use std::rc::Rc;
 
@@ -133,7 +133,7 @@ impl Drop for InLoop {
         if shared.crew.leave_loop() {
             end::close(shared);
         } else if shared.config.flavor == RuntimeFlavor::CurrentThread {
-            shared.roots.unpark_all();
+            lock(&shared.roots).iter().for_each(|root| root.thread.unpark());
         }
 
         // The end waits until here.

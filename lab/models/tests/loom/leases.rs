@@ -3,8 +3,8 @@
 
 use crate::scheduler::crew::Crew;
 use crate::scheduler::end;
-use crate::scheduler::root::{Root, Roots};
-use crate::sync::thread;
+use crate::scheduler::root::{Entered, Root, Roots};
+use crate::sync::{lock, thread};
 use crate::task::yield_now;
 use crate::world::{Dropped, Gate, block_on, current_thread, is_closed, note, shared, spawn};
 use crate::{model, model_within, race, race_within};
@@ -32,14 +32,14 @@ impl Leased {
     /// Runs the worker once.
     fn use_it(&self) {
         let root = std::sync::Arc::new(Root::new(note()));
-        let _entered = self.roots.enter(&root);
+        let _entered = Entered::new(&self.roots, &root);
         while !self.crew.enter_loop(1) {
             thread::park();
         }
         // SAFETY: loom checks it.
         self.worker.with_mut(|worker| unsafe { *worker += 1 });
         assert!(!self.crew.leave_loop(), "nobody ends the runtime");
-        self.roots.unpark_all();
+        lock(&self.roots).iter().for_each(|root| root.thread.unpark());
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn watch(shared: &Arc<Shared>) -> impl Drop + use<> {
     impl Observer for Watches {
         fn tick(&self, _runtime: u64, _since: std::time::Duration) -> bool {
             let watched = WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-            let roots = watched.map_or(Vec::new(), |shared| shared.roots.all());
+            let roots = watched.map_or(Vec::new(), |shared| lock(&shared.roots).clone());
             roots.iter().any(|root| !root.note.steps().is_multiple_of(2))
         }
     }
