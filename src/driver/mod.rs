@@ -188,20 +188,19 @@ impl Driver {
         // If the kernel refuses, the waker is not left here.
         self.ask(io, source, &sides)?;
         let mine = &mut sides[direction];
+        let mut former = None;
+        let mut pushed_out = Vec::new();
         match &mut waiter.kind {
-            WaiterKind::Future(number) => {
-                let former = mine.insert(number, waker);
-                drop(sides);
-                drop(former);
-            }
+            WaiterKind::Future(number) => former = mine.insert(number, waker),
             // It is here already. An event since would have taken it, or is about to.
             WaiterKind::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
-            WaiterKind::Poll => {
-                let pushed_out = mine.push(waker);
-                drop(sides);
-                pushed_out.into_iter().for_each(wake);
-            }
+            WaiterKind::Poll => pushed_out = mine.push(waker),
         }
+
+        // After the lock.
+        drop(sides);
+        drop(former);
+        pushed_out.into_iter().for_each(wake);
         tell!(waits_for_io(waiter.place(), source.number, direction));
         Poll::Pending
     }
