@@ -141,6 +141,7 @@ fn main() {
     for seed in 0..20 {
         at_random(seed);
     }
+    slots_that_were_emptied();
 
     // Each message of a hundred thousand connections sets a timer back.
     let mut wheel = Wheel::new();
@@ -150,6 +151,28 @@ fn main() {
         expect(is_there, "a timer is there, and `reset` says it is gone");
     }
     solved();
+}
+
+/// What was in a slot before it was empty has no say in when the next one expires.
+fn slots_that_were_emptied() {
+    let message = "a slot was emptied, and says when that which was in it would expire: a worker \
+                   wakes up for nothing";
+    for bits in 0..40 {
+        // Two deadlines in the same slot, or almost.
+        let early = (5 << bits) + 1;
+        let late = early + (1 << bits) / 8 + 1;
+        for is_reset in [false, true] {
+            let mut wheel = Wheel::new();
+            let key = wheel.insert(early, 1);
+            if is_reset {
+                expect(wheel.reset(key, u64::MAX / 2), "a timer is there, and is said to be gone");
+            } else {
+                wheel.remove(key);
+            }
+            wheel.insert(late, 2);
+            expect(wheel.next_expiry() == Some(late), message);
+        }
+    }
 }
 
 fn at_random(seed: u64) {

@@ -34,6 +34,8 @@ pub struct Stage {
 pub struct Bug {
     /// What stands before the colon.
     pub name: String,
+    /// What stands behind it.
+    pub reason: String,
     /// What is taken out, and what takes its place.
     pub places: Vec<(Vec<String>, Vec<String>)>,
     /// What `ARC_GAP` is set to.
@@ -176,8 +178,9 @@ pub fn read_bugs<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<Bug>, S
             bug.add(line)?;
             continue;
         }
-        let (name, _) = line.split_once(": ").ok_or(format!("a bug without a name: {line}"))?;
-        bugs.push(Bug { name: name.to_owned(), ..Bug::default() });
+        let told = format!("a bug without a name: {line}");
+        let (name, reason) = line.split_once(": ").ok_or(told)?;
+        bugs.push(Bug { name: name.to_owned(), reason: reason.to_owned(), ..Bug::default() });
     }
     for bug in &mut bugs {
         if bug.symptom.is_empty() || bug.places.is_empty() {

@@ -153,7 +153,7 @@ fn what_is_around_tokios_lets_others_run() {
 /// tokio's own types and those of other crates know nothing of arc's budget.
 #[test]
 fn what_is_not_arcs_lets_others_run_if_it_is_cooperative() {
-    let lock = Arc::new(Mutex::new(0)).into_tokio();
+    let lock = tokio::sync::Mutex::new(0);
     lets_others_run(async || *cooperative(lock.lock()).await += 1);
     let (sender, receiver) = async_channel::bounded(1);
     lets_others_run(async || {

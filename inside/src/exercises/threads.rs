@@ -11,6 +11,9 @@
 //! lock. An exercise tries one place after the other. Only one of the two threads runs at a time.
 //! The other one never acts while a lock is held: most of what it does would wait for that lock.
 //!
+//! [`by_turns`] also stops the other thread in the middle of what it does, and has the first one go
+//! on: [`orders`] has all the ways to do so in three turns.
+//!
 //! # What a thread can be sure to see
 //!
 //! The exercise knows which writes a thread *must* see, whatever the processor does. A [`Note`]
@@ -27,14 +30,13 @@
 //! `AcqRel` and `SeqCst` are both `Acquire` and `Release`. (More is to be said of `SeqCst`, and of
 //! fences, see chapter 9. No exercise here needs it.)
 
-use super::alarm::set_alarm;
+use super::alarm::{STEPS, set_alarm};
 use super::verdict::{expect, not_yet};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::{BitAnd, BitOr, Deref, DerefMut};
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{self, PoisonError, TryLockError};
+use std::sync::{self, Arc, PoisonError, TryLockError};
 use std::thread;
 
 pub use std::sync::atomic::Ordering;
@@ -46,7 +48,8 @@ thread_local! {
     /// How many locks this thread holds.
     static HELD: Cell<usize> = const { Cell::new(0) };
     static KNOWN: RefCell<Notes> = const { RefCell::new(Notes::new()) };
-    static OTHER: RefCell<Option<OtherThread>> = const { RefCell::new(None) };
+    /// The thread plays this part in [`by_turns`].
+    static PLAYER: RefCell<Option<(Arc<Turns>, usize)>> = const { RefCell::new(None) };
 }
 
 /// Whether this thread holds a lock.
@@ -73,65 +76,131 @@ pub fn meanwhile<A: Send, R>(
     action: impl FnOnce() -> A + Send,
     run: impl FnOnce() -> R,
 ) -> (A, R) {
-    set_alarm();
-    let (go, waits) = channel();
-    let (acts, acted) = channel();
-    thread::scope(|scope| {
-        let other = scope.spawn(move || {
-            // Nothing is sent. It ends as soon as `go` is dropped.
-            let _ = waits.recv();
-            let output = action();
-            drop(acts);
-            output
-        });
+    let (output, acted) = by_turns(&[step], run, action);
+    (acted, output)
+}
 
-        OTHER.set(Some(OtherThread { steps_left: step, go, acted }));
-        let acts_at_the_end = ActsAtTheEnd;
-        let output = run();
-        drop(acts_at_the_end);
-        (other.join().unwrap_or_else(|panic| resume_unwind(panic)), output)
+/// Runs both functions, the second one on a thread of its own, and only one of them at a time. The
+/// first one takes as many steps as the first number says, then the second one as many as the
+/// second says, then the first again, and so on. Behind the last number, whoever's turn it is goes
+/// on to its end, and then the other one does.
+pub fn by_turns<A, B: Send>(
+    turns: &[usize],
+    first: impl FnOnce() -> A,
+    second: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    set_alarm();
+    let turns = Arc::new(Turns::new(turns));
+    thread::scope(|scope| {
+        let other = Player { turns: turns.clone(), me: 1 };
+        let other = scope.spawn(move || other.play(second));
+        let output = Player { turns, me: 0 }.play(first);
+        (output, other.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 
-/// The other thread of `meanwhile`, before it has acted.
-struct OtherThread {
-    steps_left: usize,
-    /// Dropped to let it act. Nothing is sent.
-    go: Sender<()>,
-    /// Ends when it has acted.
-    acted: Receiver<()>,
+/// Every way to take three turns of at most so many steps each, for [`by_turns`]. Either of the two
+/// begins.
+pub fn orders(steps_max: usize) -> impl Iterator<Item = [usize; 3]> {
+    let numbers = move || 1..=steps_max;
+    (0..=steps_max).flat_map(move |one| {
+        numbers().flat_map(move |two| numbers().map(move |three| [one, two, three]))
+    })
 }
 
-impl OtherThread {
-    fn act(self) {
-        drop(self.go);
-        let _ = self.acted.recv();
+/// Whose turn it is, of the two threads of [`by_turns`].
+struct Turns {
+    state: sync::Mutex<Turn>,
+    changed: sync::Condvar,
+}
+
+struct Turn {
+    whose: usize,
+    /// None: to its end.
+    steps_left: Option<usize>,
+    /// The turns that come after this one, in their order.
+    next: VecDeque<usize>,
+}
+
+impl Turns {
+    fn new(turns: &[usize]) -> Self {
+        let mut next: VecDeque<usize> = turns.iter().copied().collect();
+        let whose = usize::from(next.front() == Some(&0));
+        if whose == 1 {
+            next.pop_front();
+        }
+        let state = Turn { whose, steps_left: next.pop_front(), next };
+        Self { state: sync::Mutex::new(state), changed: sync::Condvar::new() }
+    }
+
+    fn lock(&self) -> sync::MutexGuard<'_, Turn> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for_turn<'a>(&'a self, mut turn: sync::MutexGuard<'a, Turn>, me: usize) {
+        while turn.whose != me {
+            turn = self.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// It has taken a step. Returns when it is its turn.
+    fn step(&self, me: usize) {
+        let mut turn = self.lock();
+        let Some(steps_left) = &mut turn.steps_left else { return };
+        *steps_left -= 1;
+        if *steps_left == 0 {
+            turn.steps_left = turn.next.pop_front();
+            turn.whose = 1 - me;
+            self.changed.notify_one();
+            self.wait_for_turn(turn, me);
+        }
+    }
+
+    /// It has come to its end. The other one goes on to its own.
+    fn end(&self, me: usize) {
+        let mut turn = self.lock();
+        turn.steps_left = None;
+        turn.whose = 1 - me;
+        self.changed.notify_one();
     }
 }
 
-/// Lets the other thread act if it has not done so yet, also if `run` panics. Otherwise the scope
-/// would wait for it forever.
-struct ActsAtTheEnd;
+/// One of the two threads of [`by_turns`].
+struct Player {
+    turns: Arc<Turns>,
+    me: usize,
+}
 
-impl Drop for ActsAtTheEnd {
+impl Player {
+    fn play<T>(self, run: impl FnOnce() -> T) -> T {
+        self.turns.wait_for_turn(self.turns.lock(), self.me);
+        let outer = PLAYER.replace(Some((self.turns.clone(), self.me)));
+        let _ends = Ends { player: self, outer };
+        run()
+    }
+}
+
+/// Ends the part of a player, also if it panics. Otherwise the other one would wait for ever.
+struct Ends {
+    player: Player,
+    outer: Option<(Arc<Turns>, usize)>,
+}
+
+impl Drop for Ends {
     fn drop(&mut self) {
-        if let Some(other) = OTHER.take() {
-            other.act();
-        }
+        PLAYER.set(self.outer.take());
+        self.player.turns.end(self.player.me);
     }
 }
 
 /// This thread has taken a step. Lets the other thread act if it is its turn.
 fn step() {
+    STEPS.fetch_add(1, Ordering::Relaxed);
     if holds_a_lock() {
         return;
     }
-    let Some(mut other) = OTHER.take() else { return };
-    other.steps_left -= 1;
-    if other.steps_left == 0 {
-        other.act();
-    } else {
-        OTHER.set(Some(other));
+    if let Some((turns, me)) = PLAYER.with_borrow(Clone::clone) {
+        turns.step(me);
     }
 }
 
@@ -477,6 +546,29 @@ mod tests {
             assert_eq!(seen, expected);
             assert_eq!(load(), 7);
         }
+    }
+
+    #[test]
+    fn each_takes_its_turns_and_then_goes_on_to_its_end() {
+        let order = |turns: &[usize], steps: [usize; 2]| {
+            let (atomic, taken) = (AtomicUsize::new(0), sync::Mutex::new(String::new()));
+            let take = |name: char, steps: usize| {
+                for _ in 0..steps {
+                    taken.lock().unwrap().push(name);
+                    atomic.load(Relaxed);
+                }
+            };
+            by_turns(turns, || take('a', steps[0]), || take('b', steps[1]));
+            taken.into_inner().unwrap()
+        };
+        assert_eq!(order(&[1], [3, 2]), "abbaa");
+        assert_eq!(order(&[1, 1], [3, 2]), "abaab");
+        assert_eq!(order(&[1, 2, 1], [3, 4]), "abbabba");
+        // When one of them has ended, the other one has no turns any more.
+        assert_eq!(order(&[3, 1, 1], [2, 2]), "aabb");
+        assert_eq!(order(&[1, 3, 1], [3, 2]), "abbaa");
+        assert_eq!(order(&[0, 1, 1], [3, 2]), "babaa");
+        assert_eq!(orders(4).count(), 80);
     }
 
     #[test]

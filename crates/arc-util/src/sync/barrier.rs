@@ -1,13 +1,12 @@
-//! tokio's `Barrier`, which tells who waits there: with the feature `trace` only. Without it,
-//! tokio's own type is re-exported.
+//! tokio's `Barrier`. With the feature `trace` it tells who waits there.
 
 use super::told::{Told, What};
 use std::future::Future;
 use std::panic::Location;
 use tokio::sync as tokio;
 
-/// Where tasks wait for each other: tokio's `Barrier`, which also tells the timeline and the dump
-/// of itself.
+/// Where tasks wait for each other: tokio's `Barrier`. With the feature `trace` it also tells the
+/// timeline and the dump of itself.
 #[derive(Debug)]
 pub struct Barrier {
     told: Told,

@@ -196,7 +196,11 @@ mod off {
     /// See the other one.
     #[derive(Clone, Copy)]
     pub(crate) enum What {
+        Mutex,
+        RwLock,
         Semaphore,
+        Notify,
+        Barrier,
         Room,
         Value,
         Oneshot,
@@ -242,6 +246,14 @@ mod off {
         pub(crate) fn holds(&self) -> Held {
             Held
         }
+
+        #[inline(always)]
+        pub(crate) fn holds_since(&self, _line: Line) -> Held {
+            Held
+        }
+
+        #[inline(always)]
+        pub(crate) fn comes(&self) {}
 
         #[inline(always)]
         pub(crate) fn chooses(&self, _branch: usize, _branches: usize) {}

@@ -87,6 +87,20 @@ impl Builder {
         build(&package, false, self.target.join("inside/std"))
     }
 
+    /// Builds those of the programs that compile. What was built before under their names is gone.
+    pub fn build_what_compiles(&self, programs: &[(String, String)]) -> Result<Built, String> {
+        let package = self.target.join("inside/variants");
+        let target = self.target.join("inside/std");
+        let built = Built::new(&target);
+        for (program, _) in programs {
+            let _ = fs::remove_file(built.file(program));
+        }
+        self.write_package(&package, programs)?;
+        // That some do not compile is no error.
+        let _ = build(&package, false, target);
+        Ok(built)
+    }
+
     /// Builds a program that somebody else has written, and the files that it needs, given by name
     /// and text as well. What was built before under its name is gone first.
     pub fn build_one(&self, program: &str, texts: &[(String, String)]) -> Result<Built, String> {
@@ -207,6 +221,10 @@ impl Built {
 
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{}", self.suffix))
+    }
+
+    pub fn is_built(&self, name: &str) -> bool {
+        self.file(name).is_file()
     }
 
     /// Runs a program to its end.
