@@ -20,6 +20,7 @@
 
 use crate::builder::UnhandledPanic;
 use crate::hooks::sim;
+use crate::hooks::tell;
 use crate::panic::{Payload, Unread, contain, ignore_panic};
 use crate::registry::{Record, TaskInfo, TaskState};
 use crate::scheduler::context::{self, Role};
@@ -280,6 +281,7 @@ impl<F: Future> Contained<F> {
     ) -> Poll<Unread<Result<F::Output, JoinError>>> {
         let mut this = self.project();
         let mut result = Unread(Some(result));
+        tell!(drops(this.record.id.0));
         if let Err(payload) = contain(|| this.future.set(None)) {
             // The panic of the drop counts, and the output goes unread.
             result = Unread(Some(Err(panicked(this.record, payload))));

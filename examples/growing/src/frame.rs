@@ -17,6 +17,9 @@ const CHUNK_BYTES: usize = 4 << 10;
 /// client could fill the memory by one request.
 pub const REQUEST_BYTES_MAX: usize = 1 << 20;
 
+/// The longest line. It is searched for its end whenever more of it has come.
+const LINE_BYTES_MAX: usize = 4 << 10;
+
 /// The most strings in a request.
 const STRINGS_MAX: usize = 1 << 10;
 
@@ -83,7 +86,7 @@ impl Input {
     /// Takes the first reply out, as a client does: its first line, and what belongs to that. None:
     /// it is not whole yet.
     pub fn reply(&mut self) -> Option<Vec<u8>> {
-        let (first, mut end) = line(&self.bytes, self.start)?;
+        let (first, mut end) = line(&self.bytes, self.start).ok()??;
         if let Some(length) = first.strip_prefix(b"$").and_then(number::<usize>) {
             end += length + 2;
         }
@@ -95,7 +98,7 @@ impl Input {
 
 /// The request at the beginning, and how many bytes it has. None: it is not whole yet.
 fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, &'static str> {
-    let Some((first, mut at)) = line(bytes, 0) else { return Ok(None) };
+    let Some((first, mut at)) = line(bytes, 0)? else { return Ok(None) };
     let Some(count) = first.strip_prefix(b"*") else {
         // Words in a line, as one types them into a terminal.
         let words = first.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -103,26 +106,30 @@ fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, &'static str> {
     };
     let count = number::<usize>(count).filter(|count| *count <= STRINGS_MAX);
 
-    let mut request = Vec::new();
+    // Nothing is copied before all of it is there: this runs whenever more of it has come.
+    let mut strings = Vec::new();
     for _ in 0..count.ok_or("how many strings?")? {
-        let Some((length, start)) = line(bytes, at) else { return Ok(None) };
+        let Some((length, start)) = line(bytes, at)? else { return Ok(None) };
         let length = length.strip_prefix(b"$").and_then(number::<usize>);
         let length = length.filter(|length| *length <= REQUEST_BYTES_MAX).ok_or("how long?")?;
         at = start + length + 2;
         if bytes.len() < at {
             return Ok(None);
         }
-        request.push(bytes[start..start + length].to_vec());
+        strings.push(&bytes[start..start + length]);
     }
-    Ok(Some((request, at)))
+    Ok(Some((strings.into_iter().map(<[u8]>::to_vec).collect(), at)))
 }
 
-/// The line that begins there, without its break, and where the next one begins.
-fn line(bytes: &[u8], start: usize) -> Option<(&[u8], usize)> {
+/// The line that begins there, without its break, and where the next one begins. None: its end has
+/// not come yet.
+fn line(bytes: &[u8], start: usize) -> Result<Option<(&[u8], usize)>, &'static str> {
     let rest = &bytes[start..];
-    let length = rest.iter().position(|byte| *byte == b'\n')?;
+    let Some(length) = rest.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\n') else {
+        return if rest.len() < LINE_BYTES_MAX { Ok(None) } else { Err("a line is too long") };
+    };
     let line = &rest[..length];
-    Some((line.strip_suffix(b"\r").unwrap_or(line), start + length + 1))
+    Ok(Some((line.strip_suffix(b"\r").unwrap_or(line), start + length + 1)))
 }
 
 /// The number that a text says.
@@ -214,8 +221,15 @@ mod tests {
             assert!(input.request().is_err(), "{wrong}");
         }
         let mut input = Input::default();
-        input.add(&vec![b'a'; REQUEST_BYTES_MAX + 1]);
-        assert!(input.request().is_err());
+        input.add(&[b'a'; LINE_BYTES_MAX]);
+        assert_eq!(input.request(), Err("a line is too long"));
+        let mut input = Input::default();
+        input.add(b"*1024\r\n");
+        let string = format!("$2000\r\n{}\r\n", "a".repeat(2000));
+        while input.request() == Ok(None) {
+            input.add(string.as_bytes());
+        }
+        assert_eq!(input.request(), Err("a request is too long"));
         let mut typed = Input::default();
         typed.add(b"  echo hello \n");
         assert_eq!(typed.request(), Ok(Some(vec![b"echo".to_vec(), b"hello".to_vec()])));

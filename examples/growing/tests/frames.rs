@@ -50,12 +50,16 @@ fn what_is_no_request_ends_its_connection_alone() {
 #[test]
 fn request_without_an_end_does_not_fill_the_memory() {
     let server = Server::start(serve);
-    let mut client = server.connect();
-    let mut sent = 0;
-    // The server goes away at some time. Then a write fails.
-    while client.stream.write_all(&[b'a'; 4096]).is_ok() {
-        sent += 4096;
-        assert!(sent < 100 * REQUEST_BYTES_MAX, "it reads for ever");
+    let string = format!("$110000\r\n{}\r\n", "a".repeat(110_000));
+    for (first, more) in [("", "a".repeat(4096)), ("*1024\r\n", string)] {
+        let mut client = server.connect();
+        client.stream.write_all(first.as_bytes()).unwrap();
+        let mut sent = 0;
+        // The server goes away at some time. Then a write fails.
+        while client.stream.write_all(more.as_bytes()).is_ok() {
+            sent += more.len();
+            assert!(sent < 100 * REQUEST_BYTES_MAX, "it reads for ever");
+        }
     }
     server.has_tasks(1);
 }

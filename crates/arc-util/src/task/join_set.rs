@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local};
-use crate::sync::told::{Told, What};
+use crate::sync::told::{Joins, Told, What};
 use crate::wake::wake_all;
 use arc::runtime::Handle;
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle, with_budget};
@@ -157,6 +157,8 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// Cancel safe.
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
+        // The tasks that are left are not awaited after it.
+        let _joins = Joins;
         poll_fn(|context| self.poll_next(context)).await
     }
 

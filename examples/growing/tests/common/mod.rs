@@ -167,7 +167,8 @@ impl Server {
         }
         assert_eq!(self.redis_cli("PING"), "PONG");
         assert_eq!(self.redis_cli("ECHO hello"), "\"hello\"");
-        let benchmark = self.benchmark(&format!("-n 5000 -P 8 -c 20 -t {tests}"));
+        let mut benchmark = self.benchmark(&format!("-n 5000 -P 8 -c 20 -t {tests}"));
+        until("redis-benchmark ends", || benchmark.try_wait().is_ok_and(|it| it.is_some()));
         let output = benchmark.wait_with_output().expect("it ends");
         let printed = String::from_utf8_lossy(&output.stdout).replace('\r', "\n");
         assert!(output.status.success(), "{printed}");
