@@ -204,7 +204,7 @@ pub mod task {
     /// The budget that keeps a busy task from starving the others.
     pub mod coop {
         pub use arc_core::task::{consume_budget, has_budget_remaining};
-        pub use arc_util::task::{Unconstrained, cooperative, unconstrained};
+        pub use arc_util::task::{Coop, Unconstrained, cooperative, unconstrained};
     }
 
     /// Futures that have names.
