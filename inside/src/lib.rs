@@ -22,6 +22,8 @@ pub use std::thread_local;
 pub mod by_hand;
 pub mod compare;
 pub mod exercises;
+#[cfg(test)]
+mod hierarchical_wheel;
 pub mod kernel;
 pub mod stage;
 pub mod sync;
