@@ -371,14 +371,19 @@ mod unix {
     /// A file is always ready: epoll does not watch it. (poll says that it is ready.)
     #[cfg(all(target_os = "linux", not(arc_portable)))]
     #[test]
-    fn a_descriptor_that_was_refused_stays_non_blocking() {
+    fn a_descriptor_that_was_refused_is_as_it_was() {
         run(1, || async {
-            let file = std::fs::File::open("/proc/self/exe").unwrap();
-            let same = file.try_clone().unwrap();
-            assert!(!socket2::SockRef::from(&same).nonblocking().unwrap());
-            fails("Async::new", "a regular file", Async::new(file));
-            assert!(socket2::SockRef::from(&same).nonblocking().unwrap());
-            goes("Async::new", "a regular file, what becomes of it", "it stays non-blocking");
+            for is_nonblocking in [false, true] {
+                let file = std::fs::File::open("/proc/self/exe").unwrap();
+                let same = file.try_clone().unwrap();
+                let same = socket2::SockRef::from(&same);
+                same.set_nonblocking(is_nonblocking).unwrap();
+                fails("Async::new", "a regular file", Async::new(file.try_clone().unwrap()));
+                assert_eq!(same.nonblocking().unwrap(), is_nonblocking);
+                fails("Async::new_nonblocking", "a regular file", Async::new_nonblocking(file));
+                assert_eq!(same.nonblocking().unwrap(), is_nonblocking);
+            }
+            goes("Async::new", "a regular file, what becomes of it", "it is as it was");
         });
     }
 

@@ -234,7 +234,9 @@ impl TcpStream {
 
         // The connection is there, or has failed, once the socket is writable. An event may
         // come before that: then there is neither an error nor a peer.
-        let connecting = Self::from_std(socket.into())?;
+        let mut connecting = Self::from_std(socket.into())?;
+        // As every other socket, if it is taken out.
+        connecting.was_blocking = true;
         let outcome = |stream: &std::net::TcpStream| {
             stream.take_error()?.map_or(Ok(()), Err)?;
             stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())

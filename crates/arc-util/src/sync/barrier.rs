@@ -10,6 +10,7 @@ use tokio::sync as tokio;
 #[derive(Debug)]
 pub struct Barrier {
     told: Told,
+    tasks: usize,
     barrier: tokio::Barrier,
 }
 
@@ -17,7 +18,8 @@ impl Barrier {
     /// Creates one for so many tasks.
     #[track_caller]
     pub fn new(tasks: usize) -> Self {
-        Self { told: Told::new(What::Barrier), barrier: tokio::Barrier::new(tasks) }
+        let told = Told::with_size(What::Barrier, tasks);
+        Self { told, tasks, barrier: tokio::Barrier::new(tasks) }
     }
 
     /// Waits until as many tasks wait as the barrier is for.
@@ -29,7 +31,7 @@ impl Barrier {
     pub fn wait(&self) -> impl Future<Output = tokio::BarrierWaitResult> + Send + '_ {
         let line = Some(Location::caller());
         async move {
-            self.told.provides();
+            self.told.comes_to(self.tasks);
             self.told.telling(line, self.barrier.wait()).await
         }
     }

@@ -88,13 +88,14 @@ impl<T> Mutex<T> {
     /// Creates an unlocked one.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self::const_new(value)
+        Self { told: Told::new(What::Mutex), ..Self::const_new(value) }
     }
 
     /// Creates an unlocked one, for a `static`.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
-        Self { told: Told::new(What::Mutex), lock: tokio::Mutex::const_new(value) }
+        let told = Told::new(What::Mutex).in_static();
+        Self { told, lock: tokio::Mutex::const_new(value) }
     }
 
     /// Returns the value.
@@ -114,7 +115,7 @@ impl<T: ?Sized> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.lock()).await;
-            let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
+            let guard = Guard { held: self.told.holds_since(line, false), guard, lock: self };
             consume_budget().await;
             guard
         }
@@ -129,7 +130,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
         let line = Some(Location::caller());
         let guard = self.lock.blocking_lock();
-        Guard { held: self.told.holds_since(line), guard, lock: self }
+        Guard { held: self.told.holds_since(line, false), guard, lock: self }
     }
 
     /// Locks without waiting.
@@ -141,7 +142,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         let line = Some(Location::caller());
         let guard = self.lock.try_lock()?;
-        Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
+        Ok(Guard { held: self.told.holds_since(line, false), guard, lock: self })
     }
 }
 
@@ -157,7 +158,7 @@ impl<T: ?Sized + 'static> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, borrow!(&self).lock.lock()).await;
-            let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
+            let guard = Guard { held: self.told.holds_since(line, true), guard, lock: self };
             consume_budget().await;
             guard
         }
@@ -172,7 +173,7 @@ impl<T: ?Sized + 'static> Mutex<T> {
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
         let line = Some(Location::caller());
         let guard = borrow!(&self).lock.blocking_lock();
-        Guard { held: self.told.holds_since(line), guard, lock: self }
+        Guard { held: self.told.holds_since(line, true), guard, lock: self }
     }
 
     /// Locks without waiting. The guard keeps the lock alive.
@@ -184,7 +185,7 @@ impl<T: ?Sized + 'static> Mutex<T> {
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
         let line = Some(Location::caller());
         let guard = borrow!(&self).lock.try_lock()?;
-        Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
+        Ok(Guard { held: self.told.holds_since(line, true), guard, lock: self })
     }
 }
 

@@ -1,7 +1,7 @@
 //! tokio's `Notify`. With the feature `trace` it tells who waits for it and who has notified.
 
 use super::guard::borrow;
-use super::told::{Told, What};
+use super::told::{AsksOf, Told, What};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -60,7 +60,7 @@ impl Notify {
     /// A notification that it has got and not returned goes to the next in line. The place in line
     /// is lost.
     pub fn notified(&self) -> Notified<'_> {
-        Waiter { notified: self.notify.notified(), notify: self }
+        Waiter { asks: AsksOf::new(), notified: self.notify.notified(), notify: self }
     }
 
     /// Returns a future that waits for a notification, and owns its share of the `Notify`.
@@ -70,7 +70,7 @@ impl Notify {
     /// As [`notified`](Self::notified).
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
         let notified = borrow!(&self).notify.notified();
-        Waiter { notified, notify: self }
+        Waiter { asks: AsksOf::new(), notified, notify: self }
     }
 
     /// Wakes the task that has waited longest, or stores the notification for the next one.
@@ -110,6 +110,7 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Waiter<N, F> {
+        asks: AsksOf,
         #[pin]
         notified: F,
         // Dropped after the future, which borrows from it.
@@ -123,13 +124,10 @@ impl<N: Deref<Target = Notify>, F: Future<Output = ()>> Future for Waiter<N, F> 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         let polled = this.notified.poll(context);
-        match polled.is_ready() {
-            true => {
-                this.notify.told.comes();
-                this.notify.told.got();
-            }
-            false => this.notify.told.waits(),
+        if polled.is_ready() {
+            this.notify.told.comes();
         }
+        this.asks.tell(&this.notify.told, polled.is_pending());
         polled
     }
 }

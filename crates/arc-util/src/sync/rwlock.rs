@@ -88,7 +88,7 @@ macro_rules! ways {
                 let line = Some(Location::caller());
                 async move {
                     let guard = self.told.telling(line, self.lock.$wait()).await;
-                    let guard = Guard { held: self.told.holds_since(line), guard, lock: () };
+                    let guard = Guard { held: self.told.holds_since(line, false), guard, lock: () };
                     consume_budget().await;
                     guard
                 }
@@ -103,7 +103,7 @@ macro_rules! ways {
             pub fn $blocking(&self) -> $guard<'_, T> {
                 let line = Some(Location::caller());
                 let guard = self.lock.$blocking();
-                Guard { held: self.told.holds_since(line), guard, lock: () }
+                Guard { held: self.told.holds_since(line, false), guard, lock: () }
             }
 
             /// Locks without waiting.
@@ -115,7 +115,7 @@ macro_rules! ways {
             pub fn $try(&self) -> Result<$guard<'_, T>, TryLockError> {
                 let line = Some(Location::caller());
                 let guard = self.lock.$try()?;
-                Ok(Guard { held: self.told.holds_since(line), guard, lock: () })
+                Ok(Guard { held: self.told.holds_since(line, false), guard, lock: () })
             }
         }
 
@@ -131,7 +131,8 @@ macro_rules! ways {
                 async move {
                     let future = borrow!(&self).lock.$wait();
                     let guard = self.told.telling(line, future).await;
-                    let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
+                    let guard =
+                        Guard { held: self.told.holds_since(line, true), guard, lock: self };
                     consume_budget().await;
                     guard
                 }
@@ -146,7 +147,7 @@ macro_rules! ways {
             pub fn $try_owned(self: Arc<Self>) -> Result<$owned<T>, TryLockError> {
                 let line = Some(Location::caller());
                 let guard = borrow!(&self).lock.$try()?;
-                Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
+                Ok(Guard { held: self.told.holds_since(line, true), guard, lock: self })
             }
         }
     };
@@ -165,13 +166,14 @@ impl<T> RwLock<T> {
     /// Creates an unlocked one.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self::const_new(value)
+        Self { told: Told::new(What::RwLock), ..Self::const_new(value) }
     }
 
     /// Creates an unlocked one, for a `static`.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
-        Self { told: Told::new(What::RwLock), lock: tokio::RwLock::const_new(value) }
+        let told = Told::new(What::RwLock).in_static();
+        Self { told, lock: tokio::RwLock::const_new(value) }
     }
 
     /// Creates an unlocked one for so many readers at a time.
@@ -189,7 +191,7 @@ impl<T> RwLock<T> {
     #[track_caller]
     pub const fn const_with_max_readers(value: T, readers: u32) -> Self {
         let lock = tokio::RwLock::const_with_max_readers(value, readers);
-        Self { told: Told::new(What::RwLock), lock }
+        Self { told: Told::new(What::RwLock).in_static(), lock }
     }
 
     /// Returns the value.

@@ -16,7 +16,7 @@ const KINDS: [&str; 9] = [
     "deadlock: ",
     "lock: ",
     "missed: ",
-    "nobody is left: ",
+    "nobody is left",
     "piles up: ",
     "spins: ",
     "starved: ",
