@@ -16,10 +16,10 @@ mod this_program;
 mod thread_limit;
 
 mod bad_input;
-mod buf_writer;
 mod buffers;
 mod cancellation;
 mod coop;
+mod families;
 mod fs;
 mod interval;
 mod io;

@@ -87,7 +87,7 @@ async fn a_joined_stream_reads_from_one_and_writes_to_the_other() {
     let mut joined = join(reader, writer);
     soon(source.write_all(b"in")).await.unwrap();
     soon(joined.write_all(b"out")).await.unwrap();
-    soon(joined.close()).await.unwrap();
+    soon(joined.shutdown()).await.unwrap();
     assert_eq!(all_text(&mut sink).await, "out");
 
     assert_eq!(&exactly(&mut joined).await, b"in");
@@ -102,7 +102,7 @@ async fn a_simplex_pipe_makes_its_writer_wait_and_ends_when_it_is_closed() {
     let mut bytes = [0; 4];
     soon(reader.read_exact(&mut bytes)).await.unwrap();
     assert!(waits(reader.read(&mut bytes)), "it was cancelled");
-    soon(writer.close()).await.unwrap();
+    soon(writer.shutdown()).await.unwrap();
     assert_eq!(soon(reader.read(&mut bytes)).await.unwrap(), 0);
     assert_eq!(soon(writer.write(b"!")).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
 }

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
 
 /// A connection between two hosts.
 ///
@@ -163,6 +164,43 @@ impl AsyncWrite for Stream {
         self.outgoing.close();
         self.warn_reader();
         Poll::Ready(Ok(()))
+    }
+}
+
+/// How much one read takes into memory that is not initialized, and has to be filled with zeros.
+const FRESH_MAX: usize = 16 << 10;
+
+/// For code that asks for tokio's traits. They need no runtime of tokio's.
+impl tokio::io::AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let initialized = buffer.initialized().len() - buffer.filled().len();
+        let room = buffer.remaining().min(FRESH_MAX).max(initialized);
+        let room = buffer.initialize_unfilled_to(room);
+        let count = ready!(AsyncRead::poll_read(self, context, room))?;
+        buffer.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl tokio::io::AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        AsyncWrite::poll_write(self, context, buffer)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        AsyncWrite::poll_flush(self, context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        AsyncWrite::poll_close(self, context)
     }
 }
 
