@@ -149,7 +149,7 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
-    let runtime = &context::current("spawn_blocking or lookup_host was called").runtime;
+    let runtime = &context::current("spawn_blocking was called").runtime;
     let note = Note::new(Kind::Job, None);
     let (job, handle) = make_task(runtime, note, true, async { function() });
 
