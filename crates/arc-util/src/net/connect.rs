@@ -2,8 +2,8 @@
 
 use super::names::{ToSocketAddrs, lookup_host, no_address};
 use super::tcp::TcpStream;
+use crate::time::timeout;
 use arc::net::SocketAddr;
-use arc::time::timeout;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::Future;
 use std::io::Result;

@@ -46,6 +46,7 @@ pub(crate) use boxed_if_large;
 
 mod builder;
 mod coop;
+mod info;
 mod join_set;
 mod local_key;
 mod local_set;
@@ -55,6 +56,7 @@ mod tracker;
 pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
 pub use coop::{Coop, Unconstrained, cooperative, unconstrained};
+pub use info::{TaskInfo, TaskState};
 pub use join_set::{JoinSet, JoinSetBuilder};
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{

@@ -5,7 +5,7 @@ use super::tolds::Tolds;
 use crate::sync::blocking::{block_on, may_block};
 use crate::sync::told::End;
 use crate::sync::wait::wait;
-use arc::time::timeout;
+use crate::time::timeout;
 use std::time::Duration;
 use tokio::sync::mpsc as tokio;
 
