@@ -1,7 +1,7 @@
 //! Records all the time, and writes a timeline only when something is wrong.
 
-use arc_core::task::TaskInfo;
 use arc_trace::{Format, Options};
+use arc_util::task::TaskInfo;
 use std::fmt::Display;
 use std::fs;
 use std::io::{Result, Write};
@@ -92,7 +92,7 @@ impl FlightRecorder {
         fs::rename(new, &self.path)
     }
 
-    /// Returns a hook for [`on_long_poll`](arc_core::runtime::Builder::on_long_poll), which writes
+    /// Returns a hook for [`on_long_poll`](arc_util::runtime::Builder::on_long_poll), which writes
     /// the timeline while the poll still lasts.
     pub fn on_long_poll(&self) -> impl Fn(&TaskInfo) + Send + Sync + 'static {
         let flight = self.clone();

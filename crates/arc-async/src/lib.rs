@@ -152,9 +152,8 @@ pub use arc_util::net;
 
 /// All extension traits of this crate, by one line: `use arc::prelude::*;`.
 ///
-/// A method that tokio's type has itself may be a method of one of these traits here, for example
-/// `worker_threads` of a runtime's builder. The traits' names are not imported, so they cannot
-/// clash.
+/// A method that tokio's type has itself may be a method of one of these traits here. The traits'
+/// names are not imported, so they cannot clash.
 pub mod prelude {
     #[cfg(feature = "tokio-rt")]
     pub use arc_compat::tokio::BuilderExt as _;
@@ -162,8 +161,12 @@ pub mod prelude {
         AsyncBufReadExt as _, AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _,
         ReadyExt as _,
     };
-    pub use arc_util::runtime::{BuilderExt as _, HandleExt as _, RuntimeExt as _};
     pub use arc_util::time::InstantExt as _;
+}
+
+/// Hear of the events of all runtimes: for tools that look at a program.
+pub mod observe {
+    pub use arc_core::observe::*;
 }
 
 /// Runtimes: how to build one, run futures on it, and end it.

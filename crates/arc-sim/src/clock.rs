@@ -28,7 +28,8 @@ pub struct HoldClock(());
 /// # Examples
 ///
 /// ```
-/// use arc::time::{Duration, timeout};
+/// use arc::time::Duration;
+/// use arc_util::time::timeout;
 /// # let (wake, woken) = std::sync::mpsc::channel::<std::task::Waker>();
 /// # let thread = std::thread::spawn(move || woken.recv().unwrap().wake());
 /// arc_sim::run(1, async {

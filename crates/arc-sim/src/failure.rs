@@ -1,7 +1,7 @@
 //! Why a simulation failed, and what had not ended then.
 
-use arc::task::TaskInfo;
 use arc::time::Duration;
+use arc_util::task::TaskInfo;
 use arc_sim_core::{Log, elapsed};
 use arc_trace::Timeline;
 use std::any::Any;

@@ -399,7 +399,7 @@ where
                     connection.as_mut().graceful_shutdown();
 
                     // Ignore an error of the connection: a broken one is no error of the server.
-                    if arc::time::timeout(limits.shutdown, connection).await.is_err() {
+                    if arc_util::time::timeout(limits.shutdown, connection).await.is_err() {
                         // Relaxed: the end of `ending` orders it before the load below.
                         cut_off.fetch_add(1, Ordering::Relaxed);
                     }
