@@ -64,7 +64,7 @@ macro_rules! sockets {
 
 /// What else arc and tokio have in common.
 macro_rules! runtime {
-    ($crate_name:ident, $runtime:ident, $name:literal, $adapter:path) => {
+    ($crate_name:ident, $timers:ident, $runtime:ident, $name:literal, $adapter:path) => {
         impl Runtime for $runtime {
             type Join<T: Send + 'static> = Unwrap<$crate_name::task::JoinHandle<T>>;
 
@@ -108,7 +108,7 @@ macro_rules! runtime {
             }
 
             async fn timeout<F: Future<Output = ()> + Send>(limit: Duration, future: F) -> bool {
-                $crate_name::time::timeout(limit, future).await.is_ok()
+                $timers::time::timeout(limit, future).await.is_ok()
             }
         }
     };
@@ -128,7 +128,7 @@ impl Arc {
     }
 }
 
-runtime!(arc, Arc, "arc", arc_compat::HyperIo::new);
+runtime!(arc, arc, Arc, "arc", arc_compat::HyperIo::new);
 
 /// The package arc-runtime alone: nothing watches.
 pub struct Core(arc_core::runtime::Runtime);
@@ -144,7 +144,7 @@ impl Core {
     }
 }
 
-runtime!(arc_core, Core, "core", arc_compat::HyperIo::new);
+runtime!(arc_core, arc, Core, "core", arc_compat::HyperIo::new);
 
 /// tokio's multi-thread runtime.
 pub struct Tokio(tokio::runtime::Runtime);
@@ -161,7 +161,7 @@ impl Tokio {
     }
 }
 
-runtime!(tokio, Tokio, "tokio", hyper_util::rt::TokioIo::new);
+runtime!(tokio, tokio, Tokio, "tokio", hyper_util::rt::TokioIo::new);
 
 /// An executor of smol's. It is run by as many threads as there are workers, each of which waits
 /// for IO itself: smol's global one does the same.

@@ -132,7 +132,7 @@ impl Stop {
 #[cfg(unix)]
 mod signals {
     use super::{CancellationToken, select};
-    use arc::runtime::{Handle, HandleExt};
+    use arc::runtime::Handle;
     use arc::signal::unix::{SignalKind, signal};
     use std::io;
 

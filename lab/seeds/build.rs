@@ -58,7 +58,7 @@ const BUGS: [Bug; 5] = [
 ];
 
 /// What of arc-util is copied.
-const PARTS: [&str; 4] = ["sync", "task", "time.rs", "wake.rs"];
+const PARTS: [&str; 5] = ["sync", "task", "time.rs", "timeout.rs", "wake.rs"];
 
 fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -78,7 +78,7 @@ fn main() -> io::Result<()> {
         }
         insert(&folder.join(bug.file), bug)?;
         let Bug { name, program, .. } = bug;
-        let modules = "pub mod sync;\npub mod task;\npub mod time;\nmod wake;\n";
+        let modules = "pub mod sync;\npub mod task;\npub mod time;\nmod timeout;\nmod wake;\n";
         fs::write(folder.join("mod.rs"), modules)?;
         let (util, programs) = (folder.join("mod.rs"), here.join("tests/programs/mod.rs"));
         write!(

@@ -28,7 +28,7 @@ async fn timeouts_of_any_length() {
     let at_once = || service_fn(|()| ready(io::Result::Ok(())));
     let layer = TimeoutLayer::new(Duration::ZERO);
     let error = soon(layer.layer(never()).oneshot(())).await.unwrap_err();
-    assert!(error.is::<arc::time::Elapsed>());
+    assert!(error.is::<arc_util::time::Elapsed>());
     soon(layer.layer(at_once()).oneshot(())).await.unwrap();
     goes("TimeoutLayer::new", "ZERO", "Elapsed, unless the answer is there at once");
     let layer = TimeoutLayer::new(Duration::MAX);

@@ -121,7 +121,7 @@ fn other_panics_are_left_alone() {
     let Some(errors) = errors_of("hint::other_panics_are_left_alone") else {
         explain_tokio_panics();
         // To print a panic with its backtrace may take as long as a poll should.
-        let mut builder = arc::runtime::Builder::new_multi_thread();
+        let mut builder = arc_util::runtime::Builder::new_multi_thread();
         builder.long_poll_limit(Duration::MAX);
         builder.build().expect("a runtime").block_on(async {
             let task = arc::spawn(async { panic!("there is no bread") });

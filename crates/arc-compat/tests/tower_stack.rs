@@ -19,7 +19,7 @@ use tower::{ServiceBuilder, service_fn};
 async fn answer(error: Failure) -> StatusCode {
     if error.is::<Overloaded>() {
         StatusCode::SERVICE_UNAVAILABLE
-    } else if error.is::<arc::time::Elapsed>() {
+    } else if error.is::<arc_util::time::Elapsed>() {
         StatusCode::GATEWAY_TIMEOUT
     } else {
         StatusCode::INTERNAL_SERVER_ERROR

@@ -1,6 +1,6 @@
 //! The span of a task: it is around each of its polls, and around nothing else.
 
-use arc::runtime::Builder;
+use arc_util::runtime::Builder;
 use arc::task::yield_now;
 use arc_compat::tracing::{spawn, spawn_named};
 use std::io;

@@ -1,9 +1,9 @@
 //! Why a simulation failed, and what had not ended then.
 
 use arc::time::Duration;
-use arc_util::task::TaskInfo;
 use arc_sim_core::{Log, elapsed};
 use arc_trace::Timeline;
+use arc_util::task::TaskInfo;
 use std::any::Any;
 use std::cmp::Reverse;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! The simulated network: what arrives, when, and what does not.
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::time::{Duration, Instant, sleep, timeout};
+use arc::time::{Duration, Instant, sleep};
 use arc_sim::net::{Listener, Net, Stream};
+use arc_util::time::timeout;
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Result};
 

@@ -2,8 +2,9 @@
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::task::JoinHandle;
-use arc::time::{Duration, Instant, sleep, timeout};
+use arc::time::{Duration, Instant, sleep};
 use arc_sim::net::{Net, Stream};
+use arc_util::time::timeout;
 use std::io::{ErrorKind, Result};
 use std::pin::pin;
 use std::sync::Arc;

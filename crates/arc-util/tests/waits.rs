@@ -2,10 +2,11 @@
 //! `cargo test -p arc-util --features waits --test waits`.
 
 use arc::task::{JoinHandle, spawn_named, yield_now};
-use arc::time::{Duration, sleep, timeout};
+use arc::time::{Duration, sleep};
 use arc_util::net::TcpListener;
 use arc_util::runtime::{Dump, Handle, Runtime};
 use arc_util::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
+use arc_util::time::timeout;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;

@@ -72,7 +72,6 @@ fn list_shows_where_all_wait_when_nothing_moves() {
 
     #[cfg(feature = "waits")]
     {
-        use arc::runtime::HandleExt;
         let dump = server.runtime.handle().dump().to_string();
         assert!(dump.contains("journal.rs"), "the line where one waits for room:\n{dump}");
         println!("{dump}");

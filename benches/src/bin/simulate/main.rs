@@ -26,6 +26,7 @@ mod rules;
 mod system;
 
 // The policy, as arc compiles it.
+#[allow(dead_code, reason = "the simulator asks for a part of it")]
 #[path = "../../../../src/scheduler/policy.rs"]
 mod policy;
 

@@ -31,7 +31,7 @@ pub const DEADLINE: Duration = Duration::from_secs(30);
 pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
     let place = std::panic::Location::caller();
     async move {
-        let result = arc::time::timeout(DEADLINE, future).await;
+        let result = arc_util::time::timeout(DEADLINE, future).await;
         result.unwrap_or_else(|_| panic!("waited in vain at {place}"))
     }
 }

@@ -6,7 +6,6 @@
 //! ```
 
 #[cfg(unix)]
-use arc::runtime::HandleExt;
 use arc::sync::CancellationToken;
 use growing::{journal_file, listen, say, step22};
 use std::io;

@@ -5,7 +5,7 @@ use super::census::Census;
 use super::task::Child;
 use super::world::{Round, World};
 use crate::account::{ACCOUNT, fault};
-use arc::runtime::{Builder, Runtime};
+use arc_util::runtime::{Builder, Runtime};
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

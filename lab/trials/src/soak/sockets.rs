@@ -6,10 +6,10 @@ use super::world::Me;
 use crate::account::{ACCOUNT, fault};
 use crate::bytes;
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use arc::time::{sleep, timeout};
 use arc_util::net::{
     SocketAddr, TcpListener, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixStream,
 };
+use arc_util::time::{sleep, timeout};
 use futures_lite::future::{or, pending, zip};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};

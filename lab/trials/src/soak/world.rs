@@ -4,7 +4,7 @@ use super::census::Census;
 use super::outsider::{Errand, Outsider};
 use super::task::{Child, Doing, Job, Ticket, Tracked};
 use crate::account::fault;
-use arc::runtime::Handle;
+use arc_util::runtime::Handle;
 use fastrand::Rng;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;

@@ -109,7 +109,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::{Handle, Source, Watch};
-    use arc::time::timeout;
+    use crate::time::timeout;
     use std::future::poll_fn;
     use std::process::{Child, Command, Stdio};
     use std::sync::Arc;
