@@ -408,7 +408,7 @@ fn what_was_made_non_blocking_blocks_again_when_it_is_taken_out() {
         }
 
         // Whoever made it: arc's sockets are like std's.
-        let listener = arc::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = arc::net::TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
         let near = arc::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (far, _) = listener.accept().await.unwrap();
         for stream in [near, far] {

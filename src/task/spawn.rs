@@ -153,7 +153,7 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
-    let current = context::current("spawn_blocking or lookup_host was called");
+    let current = context::current("spawn_blocking was called");
     let info = TaskInfo::new(TaskState::Blocking);
     let (job, handle) = make_task(&current.runtime, info, async { function() });
 

@@ -29,6 +29,7 @@ mod large;
 mod local_set;
 mod locks;
 mod mpsc;
+mod names;
 mod nonblocking;
 mod oneshot;
 mod process;

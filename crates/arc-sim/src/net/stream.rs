@@ -56,6 +56,7 @@ impl Stream {
     /// Fails when one of the hosts has given the connection up, because nothing arrived at the
     /// other one.
     fn check(&self) -> io::Result<()> {
+        // Both are asked, also if the first one has expired: the other tasks hear of both.
         let is_news = self.outgoing.expire() | self.incoming.expire();
         if is_news {
             self.outgoing.wake_both();
@@ -65,7 +66,8 @@ impl Stream {
         if self.outgoing.is_given_up() {
             return Err(ErrorKind::TimedOut.into());
         }
-        if self.incoming.is_given_up() && self.outgoing.is_refused() && !self.incoming.is_cut() {
+        let answers = self.outgoing.is_refused() && !self.incoming.is_cut();
+        if self.incoming.is_given_up() && answers {
             return Err(ErrorKind::ConnectionReset.into());
         }
         Ok(())
@@ -96,16 +98,22 @@ impl AsyncRead for Stream {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         ready!(pin!(consume_budget()).poll(context));
+        // No bytes would be taken for the end of the stream.
         if buffer.is_empty() {
             return Poll::Ready(Ok(0));
         }
+
         loop {
             self.check()?;
             let next = match self.incoming.take(buffer, context) {
                 Taken::Bytes(count) => return Poll::Ready(Ok(count)),
-                Taken::Reset => return Poll::Ready(Err(ErrorKind::ConnectionReset.into())),
+                Taken::Reset => {
+                    return Poll::Ready(Err(ErrorKind::ConnectionReset.into()));
+                }
                 Taken::Nothing { next } => next,
             };
+
+            // The next packet arrives by itself, and so does the time to give up.
             let Some(time) = next.into_iter().chain(self.outgoing.deadline()).min() else {
                 return Poll::Pending;
             };
@@ -124,6 +132,8 @@ impl AsyncWrite for Stream {
         ready!(pin!(consume_budget()).poll(context));
         let room = loop {
             self.check()?;
+
+            // Both ask other locks, or foreign code: before this one is held.
             let waker = context.waker().clone();
             let hears = !self.incoming.is_cut();
             let mut state = self.outgoing.lock();
@@ -141,6 +151,7 @@ impl AsyncWrite for Stream {
             let before = state.writer.replace(waker);
             drop(state);
             drop(before);
+
             let Some(deadline) = self.outgoing.deadline() else { return Poll::Pending };
             self.writer_alarm.set(sleep_until(deadline));
             ready!(self.writer_alarm.as_mut().poll(context));
@@ -148,7 +159,9 @@ impl AsyncWrite for Stream {
 
         // The peer may see any piece of it for itself.
         let most = room.min(buffer.len());
-        let count = if fastrand::bool() { most } else { fastrand::usize(most.min(1)..=most) };
+        let is_whole = fastrand::bool();
+        let count = if is_whole { most } else { fastrand::usize(most.min(1)..=most) };
+
         if count > 0 {
             self.outgoing.send(&buffer[..count]);
             self.warn_reader();
