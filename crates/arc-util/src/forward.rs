@@ -25,6 +25,7 @@ pub(crate) fn poll_read<R: AsyncRead>(
     context: &mut Context<'_>,
     buffer: &mut ReadBuf<'_>,
 ) -> Poll<Result<()>> {
+    // What is initialized already costs nothing.
     let initialized = buffer.initialized().len() - buffer.filled().len();
     let room = buffer.remaining().min(FRESH_MAX).max(initialized);
     let length = ready!(reader.poll_read(context, buffer.initialize_unfilled_to(room)))?;
@@ -35,6 +36,7 @@ pub(crate) fn poll_read<R: AsyncRead>(
 /// Moves as many bytes as there is room for from the front of a queue to a buffer.
 pub(crate) fn move_front(bytes: &mut VecDeque<u8>, buffer: &mut ReadBuf<'_>) {
     let count = bytes.len().min(buffer.remaining());
+
     // The queue is a ring: its front part, and then what is behind it.
     let (front, behind) = bytes.as_slices();
     let from_front = count.min(front.len());
