@@ -1,5 +1,5 @@
-//! Both families of IO traits for one type: futures-io's, which the core's [`Async`](arc::io::Async)
-//! has, and tokio's.
+//! Both families of IO traits for one type: futures-io's, which the core's
+//! [`Async`](arc::io::Async) has, and tokio's.
 //!
 //! A type that is around an `Async` has futures-io's traits by that, and tokio's by its own of
 //! futures-io: [`reads_by`] and [`writes_by`]. A type whose bytes are in memory of its own has
@@ -15,8 +15,8 @@ use tokio::io::ReadBuf;
 
 /// How much one read takes into memory that is not initialized.
 ///
-/// Without `unsafe` such memory has to be filled with zeros first. With 64 KiB that would be 15 % of
-/// a round trip.
+/// Without `unsafe` such memory has to be filled with zeros first. With 64 KiB that would be 15 %
+/// of a round trip.
 const FRESH_MAX: usize = 16 << 10;
 
 /// tokio's `poll_read` of what has futures-io's.

@@ -41,11 +41,11 @@ impl Target for std::fs::File {
 ///
 /// A write copies the bytes into a buffer, begins a job that writes them, and returns. The next
 /// operation waits for that job. An error of the system is returned, once, by the next `read`,
-/// `write`, `seek`, `flush`, `shutdown`, [`sync_all`](Self::sync_all), [`sync_data`](Self::sync_data)
-/// or [`set_len`](Self::set_len), whichever is first. The other operations leave it. `flush` and
-/// `shutdown` wait until the system has all bytes, which does not mean that they are on the disk:
-/// `sync_all` waits for that. `shutdown` closes nothing; the file is closed when it is dropped, and
-/// what has begun is done.
+/// `write`, `seek`, `flush`, `shutdown`, [`sync_all`](Self::sync_all),
+/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len), whichever is first. The other
+/// operations leave it. `flush` and `shutdown` wait until the system has all bytes, which does not
+/// mean that they are on the disk: `sync_all` waits for that. `shutdown` closes nothing; the file
+/// is closed when it is dropped, and what has begun is done.
 ///
 /// A write that was accepted is not lost. If the file is dropped, the job goes on, and nobody is
 /// told of an error: flush the file to see it. If the runtime ends before the job has begun, the

@@ -65,8 +65,8 @@ pub struct DuplexStream {
 /// Creates a reader and a writer that are connected in memory. Up to `capacity` bytes are held; the
 /// writer waits when it is full.
 ///
-/// Shut the writer down to end the stream. Dropping it alone does not end the stream, as in tokio: the
-/// halves share one [`SimplexStream`].
+/// Shut the writer down to end the stream. Dropping it alone does not end the stream, as in tokio:
+/// the halves share one [`SimplexStream`].
 ///
 /// # Panics
 ///
