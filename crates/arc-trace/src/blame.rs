@@ -130,7 +130,14 @@ impl Timeline {
             has_main |= task.is_main;
             let earlier = self.earlier.get(&id).cloned().unwrap_or_default();
             let given_up: Vec<Wait> = earlier.given_up.iter().map(|(_, wait)| *wait).collect();
-            let needs = |waits: &[Wait]| waits.iter().map(|wait| self.need(wait, begin)).collect();
+            let handles = asked.iter().chain(&earlier.kept).filter_map(|wait| match wait {
+                Wait::Task { task } => Some(*task),
+                _ => None,
+            });
+            let handles: Vec<u64> = handles.collect();
+            let needs = |waits: &[Wait]| {
+                waits.iter().map(|wait| self.need(wait, begin, &handles)).collect()
+            };
             all.insert(
                 id,
                 Needs {
@@ -181,13 +188,16 @@ impl Timeline {
     }
 
     /// Who has to act so that a wait ends that has lasted since some time.
-    fn need(&self, wait: &Wait, since: u64) -> Need {
+    fn need(&self, wait: &Wait, since: u64, handles: &[u64]) -> Need {
         match *wait {
             Wait::Task { task } => Blockers::one(task).with(Certainty::Known),
             Wait::Resource { resource, .. } => {
                 let Some(info) = self.resources.get(&resource) else {
                     return Blockers::default().with(Certainty::Anybody);
                 };
+                if info.what == What::JoinSet {
+                    return waiting::joins(handles.to_vec(), info.numbers.is_refilled);
+                }
                 let holders = self.holders_at(resource, self.end);
                 let has_moved = |task: u64, step: u64| {
                     self.moved.get(&task).is_some_and(|moved| *moved >= step)
@@ -361,14 +371,19 @@ impl Timeline {
         let (waited, had) = (time(wait.time()), self.hold_text(hold));
         // Permits are made to be kept for a while. A single one is a lock.
         match info.what {
-            What::Semaphore if info.numbers.size > 1 => {
+            What::Semaphore if info.numbers.size > 1 || self.may_have_moved(hold) => {
                 let size = info.numbers.size;
-                format!(
-                    "limit: {label} waited {waited}{at} for {what}, whose {size} permits were out"
-                )
+                format!("limit: {label} waited {waited}{at} for {what}: all {size} were out")
             }
             _ => format!("lock: {label} waited {waited}{at} for {what}{had}"),
         }
+    }
+
+    /// Whether a permit may be where its task has moved it. One that has ended is known to have.
+    fn may_have_moved(&self, hold: &Hold) -> bool {
+        let end = hold.end.unwrap_or(self.end);
+        let task = self.tasks.get(&hold.task);
+        hold.may_move && task.is_none_or(|task| task.ended.is_none_or(|ended| ended >= end))
     }
 
     /// The end of a sentence: who had a lock, and what that task did meanwhile.

@@ -133,6 +133,12 @@ pub(crate) fn need(
     by.with(certainty)
 }
 
+/// The end of one of some tasks. If there are others of which nothing is told, anybody may end.
+pub(crate) fn joins(tasks: Vec<u64>, has_others: bool) -> Need {
+    let certainty = if has_others { Certainty::Anybody } else { Certainty::Known };
+    Blockers { tasks, one_is_enough: true }.with(certainty)
+}
+
 /// What one task waited for after its last poll.
 #[derive(Clone, Debug)]
 pub struct Waiting {
@@ -211,8 +217,9 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What stands out, in sentences: deadlocks first, and then what is one perhaps.
-    pub fn findings(&self) -> Vec<String> {
+    /// What stands out, in sentences: deadlocks first, and then what is one perhaps. And whether
+    /// some of it is so because nothing else goes on: a wake-up may be on its way, so look again.
+    pub fn findings(&self) -> (Vec<String>, bool) {
         let open: Vec<Waiting> =
             self.waiting.iter().map(|waiting| waiting.without(self.has_ended)).collect();
         let by_id: BTreeMap<u64, &Waiting> =
@@ -223,6 +230,15 @@ impl Program<'_> {
         };
         let need = |waiting: &Waiting, wait: &Open| match &wait.on {
             On::Task { task } => Blockers::one(*task).with(Certainty::Known),
+            // Its tasks are among those whose handles were polled.
+            On::Resource { resource, .. } if resource.what == What::JoinSet => {
+                let handles = waiting.asked.iter().chain(&waiting.kept);
+                let task = |wait: &Open| match wait.on {
+                    On::Task { task } => Some(task),
+                    _ => None,
+                };
+                joins(handles.filter_map(task).collect(), resource.numbers().is_refilled)
+            }
             On::Resource { resource, .. } => {
                 let age = waiting.now.saturating_sub(wait.since);
                 let is_refilled = resource.numbers().is_refilled;
@@ -280,7 +296,7 @@ impl Program<'_> {
             let named = self.waiting.iter().take(NAMED_MAX).map(text).collect();
             findings.push(nobody_text(self.waiting.len(), named));
         }
-        findings
+        (findings, is_quiet)
     }
 
     /// Locks that were given to a future which its task does not poll.
@@ -347,8 +363,9 @@ pub(crate) fn assumption(given_up: &[String]) -> String {
 pub(crate) fn nobody_text(count: usize, named: Vec<String>) -> String {
     let more = if count > NAMED_MAX { "; and more" } else { "" };
     format!(
-        "nobody is left who could wake it: all that has not ended ({count}) waits for locks, \
-         channels and tasks, and nothing for a socket or a timer: {}{more}",
+        "nobody is left who could wake it, but for a thread outside of the runtime: all that has \
+         not ended ({count}) waits for locks, channels and tasks, and nothing for a socket or a \
+         timer: {}{more}",
         named.join("; ")
     )
 }

@@ -4,7 +4,10 @@ use arc::runtime::Handle;
 use arc::task::{Id, TaskInfo};
 use std::fmt;
 use std::mem::discriminant;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a thread takes at most that was woken, as a rule.
+const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// What every task of a runtime did at one moment; made by
 /// [`HandleExt::dump`](super::HandleExt::dump).
@@ -39,12 +42,26 @@ struct Activity {
 
 impl Dump {
     pub(super) fn take(handle: &Handle) -> Self {
+        let dump = Self::look(handle, true);
+        let Some(quiet) = &dump.waits.quiet else { return dump };
+
+        // Nothing seems to go on. A wake-up that was on its way would have come by then.
+        std::thread::sleep(A_MOMENT);
+        let again = Self::look(handle, true);
+        match again.waits.quiet.as_ref() == Some(quiet) {
+            true => again,
+            false => Self::look(handle, false),
+        }
+    }
+
+    /// `may_be_all` says whether it is asked if anything else goes on than what waits.
+    fn look(handle: &Handle, may_be_all: bool) -> Self {
         // Before the list of tasks. If a task has had no further poll by then, it still waits for
         // what it waited for here.
         let asked = Asked::now();
         let mut tasks = handle.tasks();
         tasks.sort_unstable_by_key(|task| task.id);
-        let waits = Waits::new(asked, &tasks);
+        let waits = Waits::new(asked, &tasks, may_be_all);
         let (taken, workers) = (Instant::now(), handle.workers());
         Self { taken, workers, tasks, activity: Vec::new(), waits }
     }
@@ -140,6 +157,8 @@ struct Waits {
     mains: Vec<String>,
     /// Who cannot go on.
     findings: Vec<String>,
+    /// Nothing goes on but these: all tasks that wait, and the steps of their last polls.
+    quiet: Option<Vec<(u64, u64)>>,
 }
 
 #[cfg(not(feature = "waits"))]
@@ -159,7 +178,7 @@ mod waits {
         pub(super) const NOT_KNOWN: &str =
             "what a task waits for, tasks of a LocalSet, futures in block_on";
 
-        pub(super) fn new(_asked: Asked, _tasks: &[TaskInfo]) -> Self {
+        pub(super) fn new(_asked: Asked, _tasks: &[TaskInfo], _may_be_all: bool) -> Self {
             Self::default()
         }
     }
@@ -184,7 +203,7 @@ mod waits {
         pub(super) const NOT_KNOWN: &str =
             "what futures of other crates wait for, tasks of a LocalSet";
 
-        pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo]) -> Self {
+        pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo], may_be_all: bool) -> Self {
             let mains = mains();
             let by_id = |id| find(tasks, Id(id)).map(|place| &tasks[place]);
             let label = |id: u64| match by_id(id) {
@@ -232,12 +251,18 @@ mod waits {
             let waits_too =
                 |task: &TaskInfo| asked.binary_search_by_key(&task.id.0, |it| it.task).is_ok();
             let all_wait = tasks.iter().all(waits_too);
-            let is_all =
-                runtimes() == 1 && !mains.is_empty() && mains.iter().all(is_still) && all_wait;
+            let is_all = may_be_all
+                && runtimes() == 1
+                && !mains.is_empty()
+                && mains.iter().all(is_still)
+                && all_wait;
 
             let has_ended = |id| by_id(id).is_none() && !mains.contains(&id);
             let program = Program { waiting: &asked, is_all, has_ended: &has_ended, label: &label };
-            waits.findings = program.findings();
+            let (findings, is_quiet) = program.findings();
+            waits.findings = findings;
+            let steps = || asked.iter().map(|waiting| (waiting.task, waiting.step)).collect();
+            waits.quiet = is_quiet.then(steps);
             waits
         }
     }
