@@ -136,7 +136,8 @@ impl Sleep {
         let Some((id, waker)) = self.disarm() else { return };
         tell!(waits_for_time(from_ref(&*self).addr(), self.left()));
 
-        // If the runtime has ended meanwhile, its end does not wake this task.
+        // It is over already, or armed anew. If the runtime has ended meanwhile, its end does not
+        // wake this task.
         let is_armed = self.due.is_some_and(|due| self.arm(id, due, waker.clone()));
         if !is_armed {
             waker.wake();
@@ -165,6 +166,7 @@ impl Sleep {
             }
             armed
         });
+
         self.armed = armed.map(|armed| (id, armed));
         self.armed.is_some()
     }
@@ -193,6 +195,7 @@ impl Sleep {
         // one than the last time.
         let mut waker = context.waker().clone();
         if let Some((id, armed)) = &self.armed {
+            // Most often it is armed still, and only the waker is another one.
             let exchange =
                 |runtime: &Shared, _| runtime.driver.timers.replace_waker(armed, &mut waker);
             if context::with_runtime(*id, exchange) == Some(true) {

@@ -104,7 +104,7 @@ mod limited {
     }
 
     async fn starve() {
-        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let listener = Arc::new(TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap());
         let address = listener.local_addr().unwrap();
         // They wait in the kernel, which has accepted them already.
         let mut clients = vec![];

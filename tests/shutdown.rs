@@ -408,7 +408,7 @@ fn afterwards_sockets_fail_and_their_drop_is_silent() {
         has_ended(handle.block_on(server.writable()));
         has_ended(handle.block_on(server.read_with(|server| server.peek(&mut [0]))));
         assert!(handle.block_on(listener.accept()).is_err());
-        assert!(handle.block_on(TcpStream::connect("127.0.0.1:1")).is_err());
+        assert!(handle.block_on(TcpStream::connect(([127, 0, 0, 1], 1))).is_err());
         let _guard = handle.enter();
         has_ended(Async::new(sockets().0));
 

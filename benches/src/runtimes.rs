@@ -30,6 +30,7 @@ macro_rules! sockets {
         type Stream = $crate_name::net::TcpStream;
 
         async fn listen(address: &str) -> io::Result<(Self::Listener, SocketAddr)> {
+            let address: SocketAddr = address.parse().map_err(io::Error::other)?;
             let listener = $crate_name::net::TcpListener::bind(address).await?;
             let address = listener.local_addr()?;
             Ok((listener, address))
@@ -37,13 +38,13 @@ macro_rules! sockets {
 
         async fn accept(listener: &Self::Listener) -> io::Result<Self::Stream> {
             let (stream, _) = listener.accept().await?;
-            stream.set_nodelay(true)?;
+            socket2::SockRef::from(&stream).set_tcp_nodelay(true)?;
             Ok(stream)
         }
 
         async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
             let stream = $crate_name::net::TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
+            socket2::SockRef::from(&stream).set_tcp_nodelay(true)?;
             Ok(stream)
         }
 

@@ -13,7 +13,6 @@ use crate::scheduler::threads::SignedOn;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{budget, end};
 use crate::sync::{Arc, Ordering, thread};
-use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -29,12 +28,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     // The line of the caller is what a report shows.
     let main = Main::new(shared.id, shared.config.flavor);
 
-    // The future may be large, and the stack of this thread small.
-    if size_of::<F>() > FUTURE_SIZE_MAX {
-        run(shared, &main, Box::pin(future))
-    } else {
-        run(shared, &main, future)
-    }
+    run(shared, &main, future)
 }
 
 /// What is dropped here goes in this order: the future, the context, the entry in the list. So the

@@ -7,7 +7,7 @@ use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{RUNTIMES, Shared};
 use crate::scheduler::{end, threads};
 use crate::sync::{Arc, Duration, Ordering, PoisonError, lock, thread};
-use crate::task::spawn::spawn_on;
+use crate::task::spawn::{Boxed, FUTURE_SIZE_MAX, spawn_on};
 use crate::task::{JoinHandle, spawn_blocking};
 use std::fmt;
 use std::io;
@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 use std::mem::take;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 
 impl Builder {
     /// Builds the runtime and starts its threads.
@@ -218,6 +219,9 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
+        if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+            return self.spawn::<Boxed<F::Output>>(Box::pin(future));
+        }
         spawn_on(&self.shared, TaskInfo::new(TaskState::Idle), future)
     }
 
@@ -265,6 +269,11 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        // The future may be large, and the stack of this thread small.
+        if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+            let boxed: Pin<Box<dyn Future<Output = F::Output> + '_>> = Box::pin(future);
+            return block_on(&self.shared, boxed);
+        }
         block_on(&self.shared, future)
     }
 

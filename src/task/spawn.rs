@@ -55,7 +55,12 @@ use std::task::{Context, Poll};
 /// # }
 /// ```
 #[track_caller]
-pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
+    future: F,
+) -> JoinHandle<F::Output> {
+    if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+        return spawn::<Boxed<F::Output>>(Box::pin(future));
+    }
     let runtime = &context::current("arc::spawn was called").runtime;
     spawn_on(runtime, TaskInfo::new(TaskState::Idle), future)
 }
@@ -148,7 +153,7 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
-    let current = context::current("spawn_blocking or lookup_host was called");
+    let current = context::current("spawn_blocking was called");
     let info = TaskInfo::new(TaskState::Blocking);
     let (job, handle) = make_task(&current.runtime, info, async { function() });
 
@@ -185,8 +190,11 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
 }
 
 /// A future that is larger than this is boxed first, in bytes. Each function that it is moved
-/// through needs that much stack.
+/// through needs that much stack, at least in a debug build.
 pub(crate) const FUTURE_SIZE_MAX: usize = 2048;
+
+/// It is the same future, behind a pointer.
+pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Makes a task, and enters it in the list, but in no queue. If the runtime ends, there is only a
 /// handle, which says that the task was cancelled.
@@ -197,9 +205,7 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
 ) -> (Option<Runnable>, JoinHandle<F::Output>) {
     // `const`, so that a small future is not compiled a second time.
     if const { size_of::<F>() > FUTURE_SIZE_MAX } {
-        // It is the same future, behind a pointer.
-        let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
-        return make_task(runtime, info, boxed);
+        return make_task::<Boxed<F::Output>>(runtime, info, Box::pin(future));
     }
 
     // Workers enter what they spawn in shards of their own.

@@ -8,8 +8,7 @@
 //! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
 //! the package of that name is an unrelated library.
 //!
-//! Names, arguments and meaning are tokio's. The IO traits are those of futures-io. If you come
-//! from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
+//! Names, arguments and meaning are tokio's, and so are the IO traits. If you come from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
 //! differs.
 //!
 //! # A server
@@ -86,7 +85,6 @@
 //! | feature | adds |
 //! |---|---|
 //! | `sync`, on by default | tokio's locks and its `broadcast` in [`sync`] |
-//! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
 //! | `process` | `arc::process` |
 //! | `full` | all of the above: everything that tokio's `full` has, but for `ucred` |
 //! | `ucred` | `UnixStream::peer_cred` and its `UCred`, by the crate nix |
@@ -133,17 +131,17 @@ pub use arc_util::process;
 
 /// Reading and writing: buffers, copying, in-memory pipes, standard input and output.
 ///
-/// [`AsyncRead`](io::AsyncRead), [`AsyncWrite`](io::AsyncWrite), [`AsyncBufRead`](io::AsyncBufRead)
-/// and [`AsyncSeek`](io::AsyncSeek), which a type implements, are those of futures-io. The methods
-/// that call them are tokio's: [`AsyncReadExt`](io::AsyncReadExt),
-/// [`AsyncWriteExt`](io::AsyncWriteExt), [`AsyncBufReadExt`](io::AsyncBufReadExt) and
-/// [`AsyncSeekExt`](io::AsyncSeekExt). Do not import futures-util's traits of these names beside
-/// them: calls of what both have are ambiguous then.
+/// [`AsyncRead`](io::AsyncRead), [`AsyncWrite`](io::AsyncWrite),
+/// [`AsyncBufRead`](io::AsyncBufRead) and [`AsyncSeek`](io::AsyncSeek), their extension traits and
+/// the adapters are tokio's own. Every stream of arc's has the traits of futures-io as well: they
+/// are in [`io::futures`]. Do not import the extension traits of both: calls of what both have are
+/// ambiguous then.
 ///
-/// Of the operations of the traits, `read`, `write`, `fill_buf`, `flush` and `lines()` lose nothing
-/// if their futures are dropped, as by a `timeout`. What `read_until` and `read_to_end` have read
-/// until then is in the vector. `read_exact`, `read_to_string` and `read_line` may lose what they
-/// have read until then. After a `write_all` or a `copy` nobody knows how much was written.
+/// Of the operations of the traits, `read`, `read_buf`, `write`, `fill_buf`, `flush` and
+/// `next_line` lose nothing if their futures are dropped, as by a `timeout`. What `read_until` and
+/// `read_to_end` have read until then is in the vector. `read_exact`, `read_to_string` and
+/// `read_line` may lose what they have read until then. After a `write_all` or a `copy` nobody knows
+/// how much was written.
 pub mod io {
     pub use arc_util::io::*;
     pub use std::io::{Error, ErrorKind, Result};
@@ -206,7 +204,7 @@ pub mod task {
     /// The budget that keeps a busy task from starving the others.
     pub mod coop {
         pub use arc_core::task::{consume_budget, has_budget_remaining};
-        pub use arc_util::task::{Unconstrained, cooperative, unconstrained};
+        pub use arc_util::task::{Coop, Unconstrained, cooperative, unconstrained};
     }
 
     /// Futures that have names.

@@ -235,7 +235,8 @@ impl<T> FuturesIo<T> {
 
 impl<T: fmt::Debug> fmt::Debug for FuturesIo<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FuturesIo").field("inner", &self.inner).finish_non_exhaustive()
+        let mut fields = formatter.debug_struct("FuturesIo");
+        fields.field("inner", &self.inner).finish_non_exhaustive()
     }
 }
 
@@ -270,6 +271,7 @@ impl<T: Read> AsyncRead for FuturesIo<T> {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(buffer);
+        // hyper's cursor knows how many bytes have come.
         ready!(self.project().inner.poll_read(context, buffer.unfilled()))?;
         Poll::Ready(Ok(buffer.filled().len()))
     }

@@ -81,27 +81,6 @@ macro_rules! reads_by {
     };
 }
 
-/// Implements `AsyncBufRead`.
-macro_rules! buf_reads_by {
-    ([$($params:tt)*] $type:ty, |$this:ident| $inner:expr) => {
-        impl<$($params)*> arc::io::AsyncBufRead for $type {
-            fn poll_fill_buf(
-                self: std::pin::Pin<&mut Self>,
-                context: &mut std::task::Context<'_>,
-            ) -> std::task::Poll<std::io::Result<&[u8]>> {
-                let $this = self;
-                $inner.poll_fill_buf(context)
-            }
-
-            fn consume(self: std::pin::Pin<&mut Self>, bytes: usize) {
-                let $this = self;
-                $inner.consume(bytes);
-            }
-        }
-    };
-}
-pub(crate) use buf_reads_by;
-
 /// Implements both `AsyncWrite`s, as [`reads_by`] does both `AsyncRead`s. What is inside writes
 /// several buffers at once.
 macro_rules! writes_by {

@@ -92,7 +92,7 @@ fn pipes_in_memory_have_room() {
     run(1, || async {
         let (mut near, mut far) = arc_util::io::duplex(usize::MAX);
         near.write_all(&[7; 100_000]).await.unwrap();
-        near.close().await.unwrap();
+        near.shutdown().await.unwrap();
         let mut bytes = Vec::new();
         far.read_to_end(&mut bytes).await.unwrap();
         assert_eq!(bytes.len(), 100_000);

@@ -5,8 +5,8 @@ use crate::net_common::{Counter, foreign_block_on};
 use arc::runtime::Builder;
 use arc::task::{consume_budget, yield_now};
 use arc_util::io::{
-    AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, Cursor, SeekFrom, copy,
-    copy_bidirectional, copy_buf, duplex, empty, repeat, sink, split,
+    AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom, copy, copy_bidirectional,
+    copy_buf, duplex, empty, repeat, sink, split,
 };
 use arc_util::sync::{Mutex, RwLock, Semaphore};
 use arc_util::sync::{broadcast, mpsc, oneshot, watch};
@@ -81,7 +81,8 @@ fn copying_lets_others_run() {
         copy_buf(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
     });
     lets_others_run(async || {
-        let (mut first, mut second) = (Cursor::new(vec![1; 4]), Cursor::new(vec![]));
+        let (mut first, mut second) =
+            (std::io::Cursor::new(vec![1; 4]), std::io::Cursor::new(vec![]));
         copy_bidirectional(&mut first, &mut second).await.unwrap();
     });
 }

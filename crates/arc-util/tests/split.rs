@@ -1,7 +1,7 @@
 //! What TCP and Unix streams have in common: owned halves, and attempts that do not wait.
 
 use crate::common::{all_text, kind, soon, tcp_pair};
-use arc::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::tcp;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 
@@ -63,7 +63,7 @@ on_both_kinds! {
         let (_reader, mut writer) = left.into_split();
         writer.write_all(b"all").await.unwrap();
         writer.flush().await.unwrap();
-        writer.close().await.unwrap();
+        writer.shutdown().await.unwrap();
         let mut text = String::new();
         right.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "all");
@@ -138,7 +138,7 @@ on_both_kinds! {
         assert_eq!(left_write.write_vectored(&parts).await.unwrap(), 6);
         let (mut one, mut two) = ([0; 3], [0; 9]);
         let mut parts = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-        assert_eq!(right_read.read_vectored(&mut parts).await.unwrap(), 3);
+        assert_eq!(futures_util::AsyncReadExt::read_vectored(&mut right_read, &mut parts).await.unwrap(), 3);
         assert_eq!(right_read.read(&mut two).await.unwrap(), 3);
         assert_eq!((&one, &two[..3]), (b"abc", &b"def"[..]));
     }

@@ -33,7 +33,7 @@ async fn connections_are_accepted_and_carry_bytes() {
         assert_eq!(client.peer_addr().unwrap().as_pathname(), Some(&*path));
         let sent = vec![number; 5000];
         client.write_all(&sent).await.unwrap();
-        client.close().await.unwrap();
+        client.shutdown().await.unwrap();
         let mut all = Vec::new();
         soon(client.read_to_end(&mut all)).await.unwrap();
         assert!(all == sent);

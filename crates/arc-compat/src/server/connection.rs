@@ -82,6 +82,7 @@ impl Read for Connection {
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        // hyper reads, and has its own limit, as soon as the version is known.
         let Some(opening) = &mut this.opening else {
             return Pin::new(&mut this.io).poll_read(context, cursor);
         };
@@ -94,6 +95,7 @@ impl Read for Connection {
             return opening.poll_deadline(context).map(Err);
         }
 
+        // The end of the stream is over, too: hyper says what that means.
         let read = buffer.filled();
         if opening.is_over(read) {
             this.opening = None;

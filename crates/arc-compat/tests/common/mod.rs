@@ -130,7 +130,7 @@ where
 {
     let echo = arc::spawn(async move {
         let (mut read, mut write) = server.split();
-        let count = arc_util::io::copy(&mut read, &mut write).await?;
+        let count = futures_util::io::copy(&mut read, &mut write).await?;
         write.close().await?;
         std::io::Result::Ok(count)
     });

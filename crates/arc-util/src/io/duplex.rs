@@ -1,6 +1,5 @@
 //! In-memory pipes with two directions, and with one.
 
-use super::split::{ReadHalf, WriteHalf, split};
 use crate::forward::{also_reads, also_writes, move_front};
 use crate::wake::wake_all;
 use arc::task::consume_budget;
@@ -10,7 +9,7 @@ use std::io::{ErrorKind, IoSlice, Result};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 
 /// Creates two streams that are connected to each other in memory: what is written to one is
 /// read from the other. Each direction holds up to `capacity` bytes; a writer waits when it is
@@ -66,7 +65,7 @@ pub struct DuplexStream {
 /// Creates a reader and a writer that are connected in memory. Up to `capacity` bytes are held; the
 /// writer waits when it is full.
 ///
-/// Close the writer to end the stream. Dropping it alone does not end the stream, as in tokio: the
+/// Shut the writer down to end the stream. Dropping it alone does not end the stream, as in tokio: the
 /// halves share one [`SimplexStream`].
 ///
 /// # Panics
@@ -81,7 +80,7 @@ pub struct DuplexStream {
 /// # async fn main() -> std::io::Result<()> {
 /// let (mut reader, mut writer) = simplex(64);
 /// writer.write_all(b"hello").await?;
-/// writer.close().await?;
+/// writer.shutdown().await?;
 /// let mut text = String::new();
 /// reader.read_to_string(&mut text).await?;
 /// assert_eq!(text, "hello");

@@ -34,7 +34,9 @@ macro_rules! wraps {
             /// Fails when the kernel no longer watches the socket, because other code has
             /// closed its descriptor.
             pub fn into_std(self) -> std::io::Result<$inner> {
-                self.0.into_inner()
+                let socket = self.0.into_inner()?;
+                socket2::SockRef::from(&socket).set_nonblocking(true)?;
+                Ok(socket)
             }
         }
 

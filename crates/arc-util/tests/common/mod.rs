@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use crate::this_program;
-use arc::io::{AsyncRead, AsyncReadExt};
 use arc::runtime::{Builder, Runtime};
+use arc_util::io::{AsyncRead, AsyncReadExt};
 use arc_util::net::{TcpListener, TcpStream};
 use std::future::Future;
 use std::io;

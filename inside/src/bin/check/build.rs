@@ -22,10 +22,10 @@ publish = false
 # For the exercises alone: it takes a while to compile.
 [features]
 default = ["dep:loom"]
-shuttle = ["arc-inside/shuttle"]
+shuttle = ["inside/shuttle"]
 
 [dependencies]
-arc-inside = { path = '@' }
+inside = { package = "arc-first", path = '@/first', features = ["kernel"] }
 async-task = "4.7.1"
 loom = { version = "0.7", optional = true }
 slab = "0.4.10"
@@ -116,6 +116,7 @@ impl Builder {
     /// Builds the stages as they are.
     pub fn build_stages(&self, shuttle: bool) -> Result<Built, String> {
         let target = if shuttle { self.target.join("inside/shuttle") } else { self.target.clone() };
+        build(&folder().join("first"), shuttle, target.clone())?;
         build(&folder(), shuttle, target)
     }
 
@@ -125,6 +126,7 @@ impl Builder {
         let Platform { name, options } = platform;
         let mut words = vec!["--examples", "--target", name];
         words.extend_from_slice(options);
+        cargo_build(&folder().join("first"), &words, &self.target)?;
         cargo_build(&folder(), &words, &self.target)?;
 
         let variable = format!("CARGO_TARGET_{}_RUNNER", name.to_uppercase().replace('-', "_"));

@@ -10,6 +10,7 @@ use crate::net::options::has_descriptor;
 use arc::io::{Async, Direction};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
+use socket2::SockRef;
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Result, Write};
 use std::ops::Deref;
@@ -241,7 +242,9 @@ macro_rules! end {
             ///
             /// Fails when other code has closed the descriptor.
             pub fn into_nonblocking_fd(self) -> Result<OwnedFd> {
-                self.0.into_inner().map(OwnedFd::from)
+                let descriptor = OwnedFd::from(self.0.into_inner()?);
+                SockRef::from(&descriptor).set_nonblocking(true)?;
+                Ok(descriptor)
             }
 
             /// Deregisters the pipe and returns its descriptor, which blocks from now on.
@@ -250,8 +253,8 @@ macro_rules! end {
             ///
             /// Fails when other code has closed the descriptor.
             pub fn into_blocking_fd(self) -> Result<OwnedFd> {
-                let descriptor = self.into_nonblocking_fd()?;
-                socket2::SockRef::from(&descriptor).set_nonblocking(false)?;
+                let descriptor = OwnedFd::from(self.0.into_inner()?);
+                SockRef::from(&descriptor).set_nonblocking(false)?;
                 Ok(descriptor)
             }
         }

@@ -45,7 +45,7 @@ impl Source {
         if let Ok(pidfd) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
             let name = || format!("the end of the child process {}", child.id());
             let _named = Named::new(&pidfd, name);
-            return Async::new(pidfd).map(|pidfd| Self::Pidfd { _named, pidfd });
+            return Async::new_nonblocking(pidfd).map(|pidfd| Self::Pidfd { _named, pidfd });
         }
         // Elsewhere nothing is asked of the child itself.
         let _ = child;

@@ -22,6 +22,7 @@ pub use std::thread_local;
 pub mod by_hand;
 pub mod compare;
 pub mod exercises;
+#[cfg(feature = "kernel")]
 pub mod kernel;
 pub mod stage;
 pub mod sync;

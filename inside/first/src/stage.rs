@@ -46,10 +46,12 @@ pub struct Bug {
     pub symptom: String,
 }
 
-/// The folder of this package, for the command that checks it.
+/// The folder of the stages, for the command that checks them.
 pub fn folder() -> PathBuf {
     let folder = env::var("CARGO_MANIFEST_DIR");
-    folder.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned()).into()
+    let folder = PathBuf::from(folder.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned()));
+    // This package stands below it.
+    if folder.ends_with("first") { folder.join("..") } else { folder }
 }
 
 /// All stages, in their order.
