@@ -1,10 +1,10 @@
 //! Programs without a mistake: the patterns of tokio's documentation, and what looks like a mistake.
 
 use crate::healthy;
-use arc::net::{TcpListener, TcpStream};
 use arc::task::{JoinHandle, spawn_blocking, yield_now};
 use arc::time::{Duration, Instant, sleep, timeout};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::net::{TcpListener, TcpStream};
 use arc_util::select;
 use arc_util::sync::{
     Barrier, CancellationToken, Mutex, Notify, OwnedMutexGuard, OwnedSemaphorePermit, RwLock,
@@ -121,7 +121,8 @@ programs! {
     guards_kept_in_a_map {
         let sessions: Arc<std::sync::Mutex<HashMap<u32, OwnedMutexGuard<()>>>> = Arc::default();
         let lock = Arc::new(Mutex::new(()));
-        sessions.lock().unwrap().insert(1, lock.clone().lock_owned().await);
+        let guard = lock.clone().lock_owned().await;
+        sessions.lock().unwrap().insert(1, guard);
         let ends = sessions.clone();
         let logout = arc::spawn(async move {
             sleep(4 * SHORT).await;

@@ -1,10 +1,10 @@
 //! Programs with one mistake each, and the line that names it.
 
 use crate::{Line, planted};
-use arc::net::{TcpListener, TcpStream};
 use arc::task::{JoinHandle, spawn_blocking};
 use arc::time::{Duration, sleep, timeout};
 use arc_util::io::AsyncReadExt;
+use arc_util::net::{TcpListener, TcpStream};
 use arc_util::sync::{
     Barrier, CancellationToken, Mutex, Notify, OwnedSemaphorePermit, RwLock, Semaphore, broadcast,
     mpsc, oneshot, watch,
@@ -222,7 +222,7 @@ programs! {
 
     barrier_for_one_too_many "nobody is left .. 3 of 4 have come", "3 of 4 have come", {
         let barrier = Arc::new(Barrier::new(4));
-        let come = |barrier: Arc<Barrier>| async move { drop(barrier.wait().await) };
+        let come = |barrier: Arc<Barrier>| async move { assert!(!barrier.wait().await.is_leader()) };
         all((0..3).map(|_| arc::spawn(come(barrier.clone()))).collect()).await;
     }
 
