@@ -67,7 +67,11 @@ impl Drop for HoldClock {
 /// Outside of a simulation.
 #[track_caller]
 pub fn pause() {
-    assert!(arc_sim_core::is_running(), "the clock can be paused in a simulation only");
+    assert!(
+        arc_sim_core::is_running(),
+        "the clock can be paused in a simulation only: write `#[arc::test(start_paused = true)]`, \
+         which makes the test one"
+    );
 }
 
 /// Does nothing in a simulation, where time passes by jumps, also after [`pause`]. This is tokio's
