@@ -217,9 +217,9 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What stands out, in sentences: deadlocks first, and then what is one perhaps. And whether
-    /// some of it is so because nothing else goes on: a wake-up may be on its way, so look again.
-    pub fn findings(&self) -> (Vec<String>, bool) {
+    /// What stands out, in sentences: deadlocks first, and then what is one perhaps. Each with
+    /// whether that is sure. Otherwise a wake-up may be on its way, so look again a moment later.
+    pub fn findings(&self) -> Vec<(String, bool)> {
         let open: Vec<Waiting> =
             self.waiting.iter().map(|waiting| waiting.without(self.has_ended)).collect();
         let by_id: BTreeMap<u64, &Waiting> =
@@ -277,15 +277,16 @@ impl Program<'_> {
             });
             all.collect::<Vec<String>>()
         };
-        let mut findings: Vec<String> = Vec::new();
+        let mut findings: Vec<(String, bool)> = Vec::new();
         for cycle in &deadlocks {
-            findings.push(format!("deadlock: {}", cycle_text(cycle, link)));
+            findings.push((format!("deadlock: {}", cycle_text(cycle, link)), !is_quiet));
         }
         for cycle in &perhaps {
             let assumption = assumption(&given_up(cycle));
-            findings.push(format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link)));
+            let text = format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link));
+            findings.push((text, true));
         }
-        findings.extend(self.handed_over());
+        findings.extend(self.handed_over().into_iter().map(|text| (text, false)));
         if is_quiet && deadlocks.is_empty() {
             let text = |waiting: &Waiting| {
                 let label = (self.label)(waiting.task);
@@ -294,9 +295,9 @@ impl Program<'_> {
                 format!("{label} waits {}", waits.join(", or "))
             };
             let named = self.waiting.iter().take(NAMED_MAX).map(text).collect();
-            findings.push(nobody_text(self.waiting.len(), named));
+            findings.push((nobody_text(self.waiting.len(), named), false));
         }
-        (findings, is_quiet)
+        findings
     }
 
     /// Locks that were given to a future which its task does not poll.
@@ -309,7 +310,8 @@ impl Program<'_> {
                     continue;
                 }
                 let first = self.first_in_line(resource.id);
-                let Some((task, first)) = first.filter(|(_, wait)| wait.is_given_up) else {
+                let Some((task, first)) = first.filter(|(task, wait)| !self.asks(*task, wait))
+                else {
                     continue;
                 };
                 let On::Resource { line: at, .. } = &first.on else { continue };
@@ -322,6 +324,12 @@ impl Program<'_> {
             }
         }
         findings
+    }
+
+    /// Whether the last poll of a task has asked for a thing.
+    fn asks(&self, task: u64, wait: &Open) -> bool {
+        let waiting = self.waiting.iter().find(|waiting| waiting.task == task);
+        waiting.is_some_and(|waiting| wait.asked == waiting.step && !wait.is_given_up)
     }
 
     /// Who has waited longest for a resource.

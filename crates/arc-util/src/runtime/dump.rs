@@ -7,7 +7,7 @@ use std::mem::discriminant;
 use std::time::{Duration, Instant};
 
 /// How long a thread takes at most that was woken, as a rule.
-const A_MOMENT: Duration = Duration::from_millis(20);
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// What every task of a runtime did at one moment; made by
 /// [`HandleExt::dump`](super::HandleExt::dump).
@@ -42,26 +42,25 @@ struct Activity {
 
 impl Dump {
     pub(super) fn take(handle: &Handle) -> Self {
-        let dump = Self::look(handle, true);
-        let Some(quiet) = &dump.waits.quiet else { return dump };
-
-        // Nothing seems to go on. A wake-up that was on its way would have come by then.
-        std::thread::sleep(A_MOMENT);
-        let again = Self::look(handle, true);
-        match again.waits.quiet.as_ref() == Some(quiet) {
-            true => again,
-            false => Self::look(handle, false),
+        let first = Self::look(handle);
+        if first.waits.findings.iter().all(|(_, is_sure)| *is_sure) {
+            return first;
         }
+
+        // A wake-up that was on its way would have come by then.
+        std::thread::sleep(A_MOMENT);
+        let mut dump = Self::look(handle);
+        dump.waits.findings.retain(|found| found.1 || first.waits.findings.contains(found));
+        dump
     }
 
-    /// `may_be_all` says whether it is asked if anything else goes on than what waits.
-    fn look(handle: &Handle, may_be_all: bool) -> Self {
+    fn look(handle: &Handle) -> Self {
         // Before the list of tasks. If a task has had no further poll by then, it still waits for
         // what it waited for here.
         let asked = Asked::now();
         let mut tasks = handle.tasks();
         tasks.sort_unstable_by_key(|task| task.id);
-        let waits = Waits::new(asked, &tasks, may_be_all);
+        let waits = Waits::new(asked, &tasks);
         let (taken, workers) = (Instant::now(), handle.workers());
         Self { taken, workers, tasks, activity: Vec::new(), waits }
     }
@@ -123,7 +122,7 @@ impl fmt::Display for Dump {
         let plural = |count| if count == 1 { "" } else { "s" };
         let (s, t) = (plural(tasks), plural(workers));
         writeln!(formatter, "arc: {tasks} unfinished task{s}, {workers} worker{t}")?;
-        for finding in &self.waits.findings {
+        for (finding, _) in &self.waits.findings {
             writeln!(formatter, "  {finding}")?;
         }
         for (place, task) in self.tasks.iter().enumerate() {
@@ -155,10 +154,8 @@ struct Waits {
     of_tasks: Vec<Vec<String>>,
     /// Of the futures in `block_on`, which are in no list of tasks.
     mains: Vec<String>,
-    /// Who cannot go on.
-    findings: Vec<String>,
-    /// Nothing goes on but these: all tasks that wait, and the steps of their last polls.
-    quiet: Option<Vec<(u64, u64)>>,
+    /// Who cannot go on, and whether that is sure at the first look.
+    findings: Vec<(String, bool)>,
 }
 
 #[cfg(not(feature = "waits"))]
@@ -178,7 +175,7 @@ mod waits {
         pub(super) const NOT_KNOWN: &str =
             "what a task waits for, tasks of a LocalSet, futures in block_on";
 
-        pub(super) fn new(_asked: Asked, _tasks: &[TaskInfo], _may_be_all: bool) -> Self {
+        pub(super) fn new(_asked: Asked, _tasks: &[TaskInfo]) -> Self {
             Self::default()
         }
     }
@@ -203,7 +200,7 @@ mod waits {
         pub(super) const NOT_KNOWN: &str =
             "what futures of other crates wait for, tasks of a LocalSet";
 
-        pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo], may_be_all: bool) -> Self {
+        pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo]) -> Self {
             let mains = mains();
             let by_id = |id| find(tasks, Id(id)).map(|place| &tasks[place]);
             let label = |id: u64| match by_id(id) {
@@ -251,18 +248,12 @@ mod waits {
             let waits_too =
                 |task: &TaskInfo| asked.binary_search_by_key(&task.id.0, |it| it.task).is_ok();
             let all_wait = tasks.iter().all(waits_too);
-            let is_all = may_be_all
-                && runtimes() == 1
-                && !mains.is_empty()
-                && mains.iter().all(is_still)
-                && all_wait;
+            let is_all =
+                runtimes() == 1 && !mains.is_empty() && mains.iter().all(is_still) && all_wait;
 
             let has_ended = |id| by_id(id).is_none() && !mains.contains(&id);
             let program = Program { waiting: &asked, is_all, has_ended: &has_ended, label: &label };
-            let (findings, is_quiet) = program.findings();
-            waits.findings = findings;
-            let steps = || asked.iter().map(|waiting| (waiting.task, waiting.step)).collect();
-            waits.quiet = is_quiet.then(steps);
+            waits.findings = program.findings();
             waits
         }
     }
