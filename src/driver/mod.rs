@@ -77,6 +77,7 @@ impl Driver {
 
     /// Returns until when to wait in the kernel. In a simulation that is no time at all: the clock
     /// jumps to the deadline instead.
+    #[allow(clippy::ptr_arg, reason = "a simulation collects wakers here")]
     fn or_simulated(
         &self,
         until: Until,

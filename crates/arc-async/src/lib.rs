@@ -8,8 +8,8 @@
 //! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
 //! the package of that name is an unrelated library.
 //!
-//! Names, arguments and meaning are tokio's, and so are the IO traits. If you come from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
-//! differs.
+//! Names, arguments and meaning are tokio's, and so are the IO traits. If you come from tokio, read
+//! the page `docs/TOKIO.md` of the repository: it says what to replace and what differs.
 //!
 //! # A server
 //!
@@ -91,7 +91,7 @@
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
 //! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
 //! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
-//! | `test-util` | `start_paused`, and `pause`, `advance` and `resume` in [`time`]; for tests only |
+//! | `test-util` | `start_paused`; `pause`, `advance` and `resume` in [`time`]; for tests only |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
@@ -140,8 +140,8 @@ pub use arc_util::process;
 /// Of the operations of the traits, `read`, `read_buf`, `write`, `fill_buf`, `flush` and
 /// `next_line` lose nothing if their futures are dropped, as by a `timeout`. What `read_until` and
 /// `read_to_end` have read until then is in the vector. `read_exact`, `read_to_string` and
-/// `read_line` may lose what they have read until then. After a `write_all` or a `copy` nobody knows
-/// how much was written.
+/// `read_line` may lose what they have read until then. After a `write_all` or a `copy` nobody
+/// knows how much was written.
 pub mod io {
     pub use arc_util::io::*;
     pub use std::io::{Error, ErrorKind, Result};
