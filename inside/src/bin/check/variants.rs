@@ -1,9 +1,9 @@
 //! Makes variants of what solves an exercise, and says which of them the exercise accepts.
 //!
 //! A list of wrong solutions has what somebody has thought of. This makes the others by rule: a
-//! step or a block is left out, two are swapped, a lock is released in between, an ordering is weakened, an
-//! atomic step is taken in two, a waker is dropped and not woken, cloned and not taken, forgotten
-//! and not dropped, a condition is turned round.
+//! step or a block is left out, two are swapped, a lock is released in between, an ordering is
+//! weakened, an atomic step is taken in two, a waker is dropped and not woken, cloned and not
+//! taken, forgotten and not dropped, a condition is turned round.
 //!
 //! Most variants are wrong, and must be refused. One that is accepted must be listed with its
 //! reason, in `exercises/solutions/`: among the right ones, or behind a line `ACCEPTED`. There the
