@@ -33,6 +33,10 @@ pub(crate) mod sim {
         false
     }
 
+    pub(crate) fn is_steady() -> bool {
+        false
+    }
+
     pub(crate) fn polls(_task: u64) {}
 
     /// The task that is polled next is the first one.

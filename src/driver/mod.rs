@@ -77,13 +77,19 @@ impl Driver {
 
     /// Returns until when to wait in the kernel. In a simulation that is no time at all: the clock
     /// jumps to the deadline instead.
+    #[allow(clippy::ptr_arg, reason = "a simulation collects wakers here")]
     fn or_simulated(
         &self,
         until: Until,
         wakers: &mut Vec<Waker>,
         is_called: impl Fn() -> bool,
     ) -> Until {
-        let ahead = || (self.timers.next_alarm(), self.has_sources());
+        let ahead = || {
+            let alarm = self.timers.next_alarm();
+            // A clock that is to show what was waited for, and no more, must not jump further.
+            let next = if sim::is_steady() { self.timers.next_deadline() } else { alarm };
+            (next, self.has_sources())
+        };
         sim::until([until, self.at_once()], ahead, wakers, |wakers| {
             self.collect(self.at_once(), wakers);
             !wakers.is_empty() || is_called()

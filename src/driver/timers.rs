@@ -144,6 +144,11 @@ impl Timers {
         self.shards.iter().map(read).min().filter(|&earliest| earliest < NEVER)
     }
 
+    /// Returns the same as a time of the clock.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.epoch.checked_add(Duration::from_nanos(self.earliest()?))
+    }
+
     /// Takes the wakers of all timers whose deadline is not after `now`. With `NEVER` these are all
     /// timers.
     pub(crate) fn expire(&self, now: u64, wakers: &mut Vec<Waker>) {

@@ -281,6 +281,9 @@ impl Timeline {
         let mut findings = Vec::new();
         for info in self.resources.values() {
             let Some(Lag { since, count, times, by }) = info.lag else { continue };
+            if since < self.begin {
+                continue;
+            }
             let label = if by == 0 { "a thread".to_owned() } else { self.label(by) };
             let cost = self.end.saturating_sub(since);
             let text = format!(

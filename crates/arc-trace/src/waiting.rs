@@ -133,6 +133,12 @@ pub(crate) fn need(
     by.with(certainty)
 }
 
+/// The end of one of some tasks. If there are others of which nothing is told, anybody may end.
+pub(crate) fn joins(tasks: Vec<u64>, has_others: bool) -> Need {
+    let certainty = if has_others { Certainty::Anybody } else { Certainty::Known };
+    Blockers { tasks, one_is_enough: true }.with(certainty)
+}
+
 /// What one task waited for after its last poll.
 #[derive(Clone, Debug)]
 pub struct Waiting {
@@ -211,8 +217,9 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What stands out, in sentences: deadlocks first, and then what is one perhaps.
-    pub fn findings(&self) -> Vec<String> {
+    /// What stands out, in sentences: deadlocks first, and then what is one perhaps. Each with
+    /// whether that is sure. Otherwise a wake-up may be on its way, so look again a moment later.
+    pub fn findings(&self) -> Vec<(String, bool)> {
         let open: Vec<Waiting> =
             self.waiting.iter().map(|waiting| waiting.without(self.has_ended)).collect();
         let by_id: BTreeMap<u64, &Waiting> =
@@ -223,6 +230,15 @@ impl Program<'_> {
         };
         let need = |waiting: &Waiting, wait: &Open| match &wait.on {
             On::Task { task } => Blockers::one(*task).with(Certainty::Known),
+            // Its tasks are among those whose handles were polled.
+            On::Resource { resource, .. } if resource.what == What::JoinSet => {
+                let handles = waiting.asked.iter().chain(&waiting.kept);
+                let task = |wait: &Open| match wait.on {
+                    On::Task { task } => Some(task),
+                    _ => None,
+                };
+                joins(handles.filter_map(task).collect(), resource.numbers().is_refilled)
+            }
             On::Resource { resource, .. } => {
                 let age = waiting.now.saturating_sub(wait.since);
                 let is_refilled = resource.numbers().is_refilled;
@@ -261,15 +277,16 @@ impl Program<'_> {
             });
             all.collect::<Vec<String>>()
         };
-        let mut findings: Vec<String> = Vec::new();
+        let mut findings: Vec<(String, bool)> = Vec::new();
         for cycle in &deadlocks {
-            findings.push(format!("deadlock: {}", cycle_text(cycle, link)));
+            findings.push((format!("deadlock: {}", cycle_text(cycle, link)), !is_quiet));
         }
         for cycle in &perhaps {
             let assumption = assumption(&given_up(cycle));
-            findings.push(format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link)));
+            let text = format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link));
+            findings.push((text, true));
         }
-        findings.extend(self.handed_over());
+        findings.extend(self.handed_over().into_iter().map(|text| (text, false)));
         if is_quiet && deadlocks.is_empty() {
             let text = |waiting: &Waiting| {
                 let label = (self.label)(waiting.task);
@@ -278,7 +295,7 @@ impl Program<'_> {
                 format!("{label} waits {}", waits.join(", or "))
             };
             let named = self.waiting.iter().take(NAMED_MAX).map(text).collect();
-            findings.push(nobody_text(self.waiting.len(), named));
+            findings.push((nobody_text(self.waiting.len(), named), false));
         }
         findings
     }
@@ -293,7 +310,8 @@ impl Program<'_> {
                     continue;
                 }
                 let first = self.first_in_line(resource.id);
-                let Some((task, first)) = first.filter(|(_, wait)| wait.is_given_up) else {
+                let Some((task, first)) = first.filter(|(task, wait)| !self.asks(*task, wait))
+                else {
                     continue;
                 };
                 let On::Resource { line: at, .. } = &first.on else { continue };
@@ -306,6 +324,12 @@ impl Program<'_> {
             }
         }
         findings
+    }
+
+    /// Whether the last poll of a task has asked for a thing.
+    fn asks(&self, task: u64, wait: &Open) -> bool {
+        let waiting = self.waiting.iter().find(|waiting| waiting.task == task);
+        waiting.is_some_and(|waiting| wait.asked == waiting.step && !wait.is_given_up)
     }
 
     /// Who has waited longest for a resource.
@@ -347,8 +371,9 @@ pub(crate) fn assumption(given_up: &[String]) -> String {
 pub(crate) fn nobody_text(count: usize, named: Vec<String>) -> String {
     let more = if count > NAMED_MAX { "; and more" } else { "" };
     format!(
-        "nobody is left who could wake it: all that has not ended ({count}) waits for locks, \
-         channels and tasks, and nothing for a socket or a timer: {}{more}",
+        "nobody is left who could wake it, but for a thread outside of the runtime: all that has \
+         not ended ({count}) waits for locks, channels and tasks, and nothing for a socket or a \
+         timer: {}{more}",
         named.join("; ")
     )
 }

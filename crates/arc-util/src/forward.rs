@@ -1,5 +1,5 @@
-//! Both families of IO traits for one type: futures-io's, which the core's [`Async`](arc::io::Async)
-//! has, and tokio's.
+//! Both families of IO traits for one type: futures-io's, which the core's
+//! [`Async`](arc::io::Async) has, and tokio's.
 //!
 //! A type that is around an `Async` has futures-io's traits by that, and tokio's by its own of
 //! futures-io: [`reads_by`] and [`writes_by`]. A type whose bytes are in memory of its own has
@@ -15,8 +15,8 @@ use tokio::io::ReadBuf;
 
 /// How much one read takes into memory that is not initialized.
 ///
-/// Without `unsafe` such memory has to be filled with zeros first. With 64 KiB that would be 15 % of
-/// a round trip.
+/// Without `unsafe` such memory has to be filled with zeros first. With 64 KiB that would be 15 %
+/// of a round trip.
 const FRESH_MAX: usize = 16 << 10;
 
 /// tokio's `poll_read` of what has futures-io's.
@@ -25,6 +25,7 @@ pub(crate) fn poll_read<R: AsyncRead>(
     context: &mut Context<'_>,
     buffer: &mut ReadBuf<'_>,
 ) -> Poll<Result<()>> {
+    // What is initialized already costs nothing.
     let initialized = buffer.initialized().len() - buffer.filled().len();
     let room = buffer.remaining().min(FRESH_MAX).max(initialized);
     let length = ready!(reader.poll_read(context, buffer.initialize_unfilled_to(room)))?;
@@ -35,6 +36,7 @@ pub(crate) fn poll_read<R: AsyncRead>(
 /// Moves as many bytes as there is room for from the front of a queue to a buffer.
 pub(crate) fn move_front(bytes: &mut VecDeque<u8>, buffer: &mut ReadBuf<'_>) {
     let count = bytes.len().min(buffer.remaining());
+
     // The queue is a ring: its front part, and then what is behind it.
     let (front, behind) = bytes.as_slices();
     let from_front = count.min(front.len());

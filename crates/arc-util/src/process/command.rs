@@ -196,6 +196,7 @@ impl Command {
              `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \
              `Handle::enter`"
         );
+        // Before there is a process whose end could be missed.
         #[cfg(unix)]
         super::unix::take_over();
         Child::new(self.std.spawn()?, self.kill_on_drop)

@@ -4,7 +4,10 @@ use arc::runtime::Handle;
 use arc::task::{Id, TaskInfo};
 use std::fmt;
 use std::mem::discriminant;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a thread takes at most that was woken, as a rule.
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// What every task of a runtime did at one moment; made by
 /// [`HandleExt::dump`](super::HandleExt::dump).
@@ -39,6 +42,19 @@ struct Activity {
 
 impl Dump {
     pub(super) fn take(handle: &Handle) -> Self {
+        let first = Self::look(handle);
+        if first.waits.findings.iter().all(|(_, is_sure)| *is_sure) {
+            return first;
+        }
+
+        // A wake-up that was on its way would have come by then.
+        std::thread::sleep(A_MOMENT);
+        let mut dump = Self::look(handle);
+        dump.waits.findings.retain(|found| found.1 || first.waits.findings.contains(found));
+        dump
+    }
+
+    fn look(handle: &Handle) -> Self {
         // Before the list of tasks. If a task has had no further poll by then, it still waits for
         // what it waited for here.
         let asked = Asked::now();
@@ -106,7 +122,7 @@ impl fmt::Display for Dump {
         let plural = |count| if count == 1 { "" } else { "s" };
         let (s, t) = (plural(tasks), plural(workers));
         writeln!(formatter, "arc: {tasks} unfinished task{s}, {workers} worker{t}")?;
-        for finding in &self.waits.findings {
+        for (finding, _) in &self.waits.findings {
             writeln!(formatter, "  {finding}")?;
         }
         for (place, task) in self.tasks.iter().enumerate() {
@@ -138,8 +154,8 @@ struct Waits {
     of_tasks: Vec<Vec<String>>,
     /// Of the futures in `block_on`, which are in no list of tasks.
     mains: Vec<String>,
-    /// Who cannot go on.
-    findings: Vec<String>,
+    /// Who cannot go on, and whether that is sure at the first look.
+    findings: Vec<(String, bool)>,
 }
 
 #[cfg(not(feature = "waits"))]
