@@ -112,16 +112,14 @@ impl<T: AsSource> Async<T> {
     }
 
     fn register(runtime: Arc<Shared>, io: T, was_blocking: bool) -> Result<Self> {
-        match runtime.driver.register(io.source()) {
-            Ok(source) => {
-                let short_means_drained = false;
-                Ok(Self { io: Some(io), source, runtime, was_blocking, short_means_drained })
-            }
-            Err(error) => {
-                restore(&io, was_blocking)?;
-                Err(error)
-            }
+        // If it is refused, its duplicates are as they were.
+        let registered = runtime.driver.register(io.source());
+        if registered.is_err() {
+            restore(&io, was_blocking)?;
         }
+
+        let short_means_drained = false;
+        Ok(Self { io: Some(io), source: registered?, runtime, was_blocking, short_means_drained })
     }
 
     /// Lends the descriptor. While it is registered it cannot be replaced or closed. If it is made
