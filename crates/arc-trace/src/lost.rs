@@ -63,6 +63,11 @@ impl Timeline {
     /// it has done before.
     fn may_act_again(&self, id: u64) -> bool {
         let Some(task) = self.tasks.get(&id) else { return false };
+        // It was polled a moment ago: who is notified may be about to be polled.
+        let last = task.polls.last().map_or(0, |&last| self.polls[last].end.unwrap_or(self.end));
+        if self.end.saturating_sub(last) < LONG_WAIT {
+            return true;
+        }
         if task.ended.is_some() || task.dropped.is_some() {
             return false;
         }

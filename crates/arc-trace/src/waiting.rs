@@ -203,6 +203,16 @@ pub(crate) fn make_known(all: &[Waiting]) {
     }
 }
 
+/// What stands out of the tasks that wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// A sentence that names the culprit.
+    pub text: String,
+    /// It is so only if these tasks have not been polled a moment later, since a wake-up may be on
+    /// its way: their ids, and the steps of their last polls. Empty: it is so.
+    pub unless_polled: Vec<(u64, u64)>,
+}
+
 /// The tasks of a program that wait, to be judged.
 #[expect(missing_debug_implementations, reason = "it has functions")]
 pub struct Program<'a> {
@@ -217,9 +227,8 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What stands out, in sentences: deadlocks first, and then what is one perhaps. Each with
-    /// whether that is sure. Otherwise a wake-up may be on its way, so look again a moment later.
-    pub fn findings(&self) -> Vec<(String, bool)> {
+    /// What stands out: deadlocks first, and then what is one perhaps.
+    pub fn findings(&self) -> Vec<Finding> {
         let open: Vec<Waiting> =
             self.waiting.iter().map(|waiting| waiting.without(self.has_ended)).collect();
         let by_id: BTreeMap<u64, &Waiting> =
@@ -277,16 +286,21 @@ impl Program<'_> {
             });
             all.collect::<Vec<String>>()
         };
-        let mut findings: Vec<(String, bool)> = Vec::new();
+        let steps: Vec<(u64, u64)> =
+            self.waiting.iter().map(|waiting| (waiting.task, waiting.step)).collect();
+        let unsure = |text: String| Finding { text, unless_polled: steps.clone() };
+        let sure = |text: String| Finding { text, unless_polled: Vec::new() };
+        let mut findings: Vec<Finding> = Vec::new();
         for cycle in &deadlocks {
-            findings.push((format!("deadlock: {}", cycle_text(cycle, link)), !is_quiet));
+            let text = format!("deadlock: {}", cycle_text(cycle, link));
+            findings.push(if is_quiet { unsure(text) } else { sure(text) });
         }
         for cycle in &perhaps {
             let assumption = assumption(&given_up(cycle));
             let text = format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link));
-            findings.push((text, true));
+            findings.push(sure(text));
         }
-        findings.extend(self.handed_over().into_iter().map(|text| (text, false)));
+        findings.extend(self.handed_over());
         if is_quiet && deadlocks.is_empty() {
             let text = |waiting: &Waiting| {
                 let label = (self.label)(waiting.task);
@@ -295,13 +309,13 @@ impl Program<'_> {
                 format!("{label} waits {}", waits.join(", or "))
             };
             let named = self.waiting.iter().take(NAMED_MAX).map(text).collect();
-            findings.push((nobody_text(self.waiting.len(), named), false));
+            findings.push(unsure(nobody_text(self.waiting.len(), named)));
         }
         findings
     }
 
     /// Locks that were given to a future which its task does not poll.
-    fn handed_over(&self) -> Vec<String> {
+    fn handed_over(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for waiting in self.waiting {
             for asked in &waiting.asked {
@@ -315,12 +329,16 @@ impl Program<'_> {
                     continue;
                 };
                 let On::Resource { line: at, .. } = &first.on else { continue };
-                findings.push(handed_over_text(
+                let text = handed_over_text(
                     resource.what,
                     resource.location,
                     (&(self.label)(waiting.task), *line),
                     (&(self.label)(task), *at),
-                ));
+                );
+                let is_its = |it: &&Waiting| it.task == waiting.task || it.task == task;
+                let its = self.waiting.iter().filter(is_its);
+                let unless_polled = its.map(|waiting| (waiting.task, waiting.step)).collect();
+                findings.push(Finding { text, unless_polled });
             }
         }
         findings

@@ -43,14 +43,14 @@ struct Activity {
 impl Dump {
     pub(super) fn take(handle: &Handle) -> Self {
         let first = Self::look(handle);
-        if first.waits.findings.iter().all(|(_, is_sure)| *is_sure) {
+        if first.waits.are_sure() {
             return first;
         }
 
         // A wake-up that was on its way would have come by then.
         std::thread::sleep(A_MOMENT);
         let mut dump = Self::look(handle);
-        dump.waits.findings.retain(|found| found.1 || first.waits.findings.contains(found));
+        dump.waits.retain_those_of(&first.waits);
         dump
     }
 
@@ -122,8 +122,8 @@ impl fmt::Display for Dump {
         let plural = |count| if count == 1 { "" } else { "s" };
         let (s, t) = (plural(tasks), plural(workers));
         writeln!(formatter, "arc: {tasks} unfinished task{s}, {workers} worker{t}")?;
-        for (finding, _) in &self.waits.findings {
-            writeln!(formatter, "  {finding}")?;
+        for finding in &self.waits.findings {
+            writeln!(formatter, "  {}", finding.text)?;
         }
         for (place, task) in self.tasks.iter().enumerate() {
             write!(formatter, "  {task}")?;
@@ -154,8 +154,8 @@ struct Waits {
     of_tasks: Vec<Vec<String>>,
     /// Of the futures in `block_on`, which are in no list of tasks.
     mains: Vec<String>,
-    /// Who cannot go on, and whether that is sure at the first look.
-    findings: Vec<(String, bool)>,
+    /// Who cannot go on.
+    findings: Vec<Finding>,
 }
 
 #[cfg(not(feature = "waits"))]
@@ -171,9 +171,21 @@ mod waits {
         }
     }
 
+    /// Nothing is found.
+    #[derive(Clone, Debug)]
+    pub(super) struct Finding {
+        pub(super) text: String,
+    }
+
     impl Waits {
         pub(super) const NOT_KNOWN: &str =
             "what a task waits for, tasks of a LocalSet, futures in block_on";
+
+        pub(super) fn are_sure(&self) -> bool {
+            true
+        }
+
+        pub(super) fn retain_those_of(&mut self, _first: &Self) {}
 
         pub(super) fn new(_asked: Asked, _tasks: &[TaskInfo]) -> Self {
             Self::default()
@@ -185,6 +197,7 @@ mod waits {
 mod waits {
     use super::{Id, TaskInfo, Waits, find};
     use arc::task::TaskState;
+    pub(super) use arc_trace::waits::Finding;
     use arc_trace::waits::{Program, Waiting, mains, runtimes, waiting};
 
     /// What was known of the waits before the list of tasks was made.
@@ -199,6 +212,19 @@ mod waits {
     impl Waits {
         pub(super) const NOT_KNOWN: &str =
             "what futures of other crates wait for, tasks of a LocalSet";
+
+        /// Whether one look is enough.
+        pub(super) fn are_sure(&self) -> bool {
+            self.findings.iter().all(|finding| finding.unless_polled.is_empty())
+        }
+
+        /// What is not sure is so if an earlier look has found the same.
+        pub(super) fn retain_those_of(&mut self, first: &Self) {
+            let is_so = |finding: &Finding| {
+                finding.unless_polled.is_empty() || first.findings.contains(finding)
+            };
+            self.findings.retain(is_so);
+        }
 
         pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo]) -> Self {
             let mains = mains();
@@ -258,7 +284,7 @@ mod waits {
         }
     }
 }
-use waits::Asked;
+use waits::{Asked, Finding};
 
 /// Prints a dump to standard error whenever the process gets a signal.
 #[cfg(unix)]
