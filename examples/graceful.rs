@@ -35,16 +35,16 @@ async fn main() -> io::Result<()> {
         eprintln!("cannot listen on {address}: {error}");
         std::process::exit(1);
     });
+    // From here on, no signal ends the process by itself. Only then does anybody hear of it.
+    let mut stopped = std::pin::pin!(stop_signal()?);
     println!("listening on {}", listener.local_addr()?);
 
     let (token, clients) = (CancellationToken::new(), TaskTracker::new());
-    let stopped = stop_signal();
-    let mut stopped = std::pin::pin!(stopped);
     loop {
         select! {
             // Polled in order: after the signal, no client is accepted.
             biased;
-            result = &mut stopped => break result?,
+            () = &mut stopped => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => drop(clients.spawn(serve(stream, token.clone()))),
                 Err(error) => eprintln!("accepting: {error}"),
@@ -64,19 +64,21 @@ async fn main() -> io::Result<()> {
 
 /// Waits for ctrl-c, or for SIGTERM, which a service manager sends.
 #[cfg(unix)]
-async fn stop_signal() -> io::Result<()> {
-    use arc::signal::ctrl_c;
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     use arc::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    select! {
-        result = ctrl_c() => result,
-        _ = terminate.recv() => Ok(()),
-    }
+    Ok(async move {
+        select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }
 
 #[cfg(not(unix))]
-async fn stop_signal() -> io::Result<()> {
-    std::future::pending().await
+fn stop_signal() -> io::Result<impl Future<Output = ()>> {
+    Ok(std::future::pending())
 }
 
 /// Sends lines back. Once the token is cancelled, it ends as soon as the client is between two

@@ -43,7 +43,7 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | `select!`, locks, channels, `JoinSet`, intervals | `arc-util` |
-//! | UDP, Unix sockets, files, processes, signals | `arc-util` |
+//! | names of hosts, UDP, Unix sockets, files, processes, signals | `arc-util` |
 //! | hyper, axum, tower, crates that require tokio | `arc-compat` |
 //! | the timeline: which worker polled which task when, and why one was late | `arc-trace` |
 //! | tests by many seeds, on a clock that jumps | `arc-sim` |

@@ -13,7 +13,7 @@
 //! ```
 
 use arc::compat::axum::serve;
-use arc::compat::tokio::{Compat, enter};
+use arc::compat::tokio::enter;
 use arc::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use axum::http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS};
@@ -50,10 +50,10 @@ async fn connection() -> Result<(TcpStream, TcpStream)> {
 async fn codec() -> Result<String> {
     let (client, server) = connection().await?;
     arc::spawn(async move {
-        let (mut sink, lines) = Framed::new(Compat::vectored(server), LinesCodec::new()).split();
+        let (mut sink, lines) = Framed::new(server, LinesCodec::new()).split();
         lines.forward(&mut sink).await
     });
-    let mut client = Framed::new(Compat::vectored(client), LinesCodec::new());
+    let mut client = Framed::new(client, LinesCodec::new());
     client.send("hello").await?;
     Ok(client.next().await.ok_or("no line")??)
 }
@@ -89,11 +89,11 @@ async fn layer() -> Result<String> {
 async fn websocket() -> Result<String> {
     let (client, server) = connection().await?;
     arc::spawn(async move {
-        let (mut sink, messages) = accept_async(Compat::vectored(server)).await?.split();
+        let (mut sink, messages) = accept_async(server).await?.split();
         let said = messages.take(1);
         said.forward(&mut sink).await
     });
-    let (mut client, _) = client_async("ws://localhost/", Compat::vectored(client)).await?;
+    let (mut client, _) = client_async("ws://localhost/", client).await?;
     client.send("hello".into()).await?;
     Ok(client.next().await.ok_or("no message")??.into_text()?.to_string())
 }

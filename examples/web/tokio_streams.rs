@@ -9,7 +9,6 @@
 //! 2: and another
 //! ```
 
-use arc::compat::tokio::Compat;
 use arc::net::{TcpListener, TcpStream};
 use std::error::Error;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ async fn main() -> Result<(), Failure> {
     let server = arc::spawn(async move {
         let (stream, _) = listener.accept().await?;
         let acceptor = TlsAcceptor::from(Arc::new(trusted));
-        let mut stream = acceptor.accept(Compat::vectored(stream)).await?;
+        let mut stream = acceptor.accept(stream).await?;
         stream.write_all(b"a line\nand another\n").await?;
         stream.shutdown().await
     });
@@ -41,7 +40,7 @@ async fn main() -> Result<(), Failure> {
     roots.add(certificate)?;
     let trusting = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     let connector = TlsConnector::from(Arc::new(trusting));
-    let stream = Compat::vectored(TcpStream::connect(address).await?);
+    let stream = TcpStream::connect(address).await?;
     let stream = connector.connect("localhost".try_into()?, stream).await?;
     let mut lines = BufReader::new(stream).lines();
     for number in 1.. {

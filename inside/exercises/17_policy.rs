@@ -19,10 +19,10 @@
 //!   be woken for them, and no task may wait for longer than 30 microseconds.
 //! * *Bursts*: many tasks come at once, or a few long ones. The four workers may take 30 % longer
 //!   than if each of them did a quarter of the work from the first moment on.
-//! * *Surprise*: up to nine short tasks are behind polls of ten milliseconds, and the mean says
-//!   that polls are short. None may wait for longer than two ticks of the monitor (a third one if
-//!   there are two such polls, and so on) and five wake-ups, and at most two workers may be woken,
-//!   beside one for each further long poll.
+//! * *Surprise*: up to nine short tasks are behind polls of ten milliseconds, or come in the middle
+//!   of one, and the mean says that polls are short. None may wait for longer than two ticks of
+//!   the monitor (a third one if there are two such polls, and so on) and five wake-ups. At most two
+//!   workers may be woken, beside one for each further long poll.
 //! * *Alone*: a long poll with nothing behind it. Nobody may be woken.
 //!
 //! A policy is never proved, as a protocol is: it is tried with the loads that one thinks of. Which
@@ -208,6 +208,7 @@ fn main() {
         surprise(1, short);
         surprise(2, short);
     }
+    late();
     nobody_sleeps();
     one_is_on_its_way();
     alone();
@@ -274,6 +275,23 @@ fn surprise(long: usize, short: usize) {
         long + 1
     );
     expect(woken <= long + 1, &message);
+}
+
+/// Short tasks come when a long poll has gone on for some time.
+fn late() {
+    let mut machine = Machine::new(1);
+    machine.queue(1, 10_000);
+    while machine.now < 7000 {
+        machine.step();
+    }
+    machine.queue(3, 1);
+    machine.run();
+    let (wait, most) = (machine.longest_wait, 2 * TICK + 5 * WAKE);
+    let message = format!(
+        "short tasks come in the middle of a poll of 10 ms, and one waits {wait} us: {most} are \
+         allowed"
+    );
+    expect(wait <= most, &message);
 }
 
 /// All four are in long polls when the monitor comes by, and tasks are left.

@@ -85,7 +85,13 @@ impl Driver {
         wakers: &mut Vec<Waker>,
         is_called: impl Fn() -> bool,
     ) -> Until {
-        let ahead = || (self.timers.next_alarm(), self.has_sources());
+        let ahead = || {
+            let alarm = self.timers.next_alarm();
+            // A clock that is to show what was waited for, and no more, must not jump further.
+            let is_steady = arc_sim_core::is_steady();
+            let next = if is_steady { self.timers.next_deadline() } else { alarm };
+            (next, self.has_sources())
+        };
         arc_sim_core::until([until, self.at_once()], ahead, wakers, |wakers| {
             self.collect(self.at_once(), wakers);
             !wakers.is_empty() || is_called()

@@ -162,6 +162,12 @@ impl Timers {
         self.shards.iter().map(read).min().filter(|&earliest| earliest < NEVER)
     }
 
+    /// Returns the same as a time of the clock.
+    #[cfg(feature = "sim")]
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.epoch.checked_add(Duration::from_nanos(self.earliest()?))
+    }
+
     /// The runtime has ended: takes the wakers of all timers, and no timer can be armed any more.
     pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
         self.is_closed.store(true, Ordering::Relaxed);

@@ -8,8 +8,8 @@
 //! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
 //! the package of that name is an unrelated library.
 //!
-//! Names, arguments and meaning are tokio's, and so are the IO traits. If you come from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
-//! differs.
+//! Names, arguments and meaning are tokio's, and so are the IO traits. If you come from tokio, read
+//! the page `docs/TOKIO.md` of the repository: it says what to replace and what differs.
 //!
 //! # A server
 //!
@@ -91,19 +91,19 @@
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
 //! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
 //! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
-//! | `sim` | `pause`, `advance` and `resume` in [`time`], for programs that `arc-sim` runs |
+//! | `test-util` | `start_paused`; `pause`, `advance` and `resume` in [`time`]; for tests only |
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
 //! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
 //! | `console` | `waits`, and `arc::compat::console`: tokio-console is told of tasks and locks |
 //!
-//! With `sim`, [`time::Instant`] is a type of its own, and not std's: turn it on for tests only.
+//! With `test-util`, which is also called `sim`, [`time::Instant`] is a type of its own, as tokio's
+//! always is, and not std's. Turn it on for tests only, among the `dev-dependencies`.
 //! With `trace`, [`sync::Mutex`] tells who waits for it, and has no `dyn` values.
 //!
 //! The names of tokio's other features (`rt`, `fs`, `net`, `time`, `parking_lot` ...) are accepted,
 //! so that a list of them stays valid. They add nothing: most of these parts are always there.
-//! `test-util` is not accepted, as the clock of a test stops in a simulation alone: use `sim`.
 //!
 //! # What this crate is made of
 //!
@@ -140,8 +140,8 @@ pub use arc_util::process;
 /// Of the operations of the traits, `read`, `read_buf`, `write`, `fill_buf`, `flush` and
 /// `next_line` lose nothing if their futures are dropped, as by a `timeout`. What `read_until` and
 /// `read_to_end` have read until then is in the vector. `read_exact`, `read_to_string` and
-/// `read_line` may lose what they have read until then. After a `write_all` or a `copy` nobody knows
-/// how much was written.
+/// `read_line` may lose what they have read until then. After a `write_all` or a `copy` nobody
+/// knows how much was written.
 pub mod io {
     pub use arc_util::io::*;
     pub use std::io::{Error, ErrorKind, Result};
@@ -226,7 +226,7 @@ pub mod trace {
 /// Sleeps, time limits and intervals.
 pub mod time {
     #[cfg(feature = "sim")]
-    pub use arc_sim::{advance, pause, resume};
+    pub use arc_sim::{advance, pause, resume, run_paused};
     pub use arc_util::time::*;
 
     /// Errors of this module.

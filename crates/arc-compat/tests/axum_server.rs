@@ -330,3 +330,11 @@ async fn requests_that_have_come_are_answered_though_the_end_has_begun() -> Resu
     }
     Ok(())
 }
+
+/// As axum's own: for `forward`, `send_all`, and what else takes a sink.
+#[test]
+fn a_websocket_is_a_sink_and_a_stream() {
+    use arc_compat::axum::{Message, WebSocket};
+    fn check<T: futures_util::Sink<Message> + futures_util::Stream>() {}
+    check::<WebSocket>();
+}

@@ -49,6 +49,34 @@ async fn several_buffers_are_written_by_one_call() -> Result {
 }
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
+async fn seeks_go_through_in_both_directions() -> Result {
+    use std::io::SeekFrom::{Current, End, Start};
+    let all = b"0123456789".to_vec();
+    let mut byte = [0];
+    let mut of_futures = Compat::new(futures_util::io::Cursor::new(all.clone()));
+    let mut of_tokio = Compat::new(std::io::Cursor::new(all));
+    for (to, position, expected) in [(Start(3), 3, b"3"), (Current(2), 6, b"6"), (End(-1), 9, b"9")]
+    {
+        use tokio::io::AsyncSeekExt;
+        assert_eq!(soon(of_futures.seek(to)).await?, position);
+        soon(of_futures.read_exact(&mut byte)).await?;
+        assert_eq!(&byte, expected);
+
+        assert_eq!(soon(futures_util::io::AsyncSeekExt::seek(&mut of_tokio, to)).await?, position);
+        soon(futures_util::io::AsyncReadExt::read_exact(&mut of_tokio, &mut byte)).await?;
+        assert_eq!(&byte, expected);
+    }
+    // The error is the stream's, and the next seek is another one.
+    assert!(soon(tokio::io::AsyncSeekExt::seek(&mut of_futures, Current(-100))).await.is_err());
+    assert_eq!(soon(tokio::io::AsyncSeekExt::seek(&mut of_futures, Start(1))).await?, 1);
+    assert!(
+        soon(futures_util::io::AsyncSeekExt::seek(&mut of_tokio, Current(-100))).await.is_err()
+    );
+    assert_eq!(soon(futures_util::io::AsyncSeekExt::seek(&mut of_tokio, Start(1))).await?, 1);
+    Ok(())
+}
+
+#[arc::test(flavor = "multi_thread", workers = 2)]
 async fn a_buffered_reader_of_arcs_is_one_of_tokios() -> Result {
     let (client, server) = tcp_pair().await?;
     soon(Compat::new(client).write_all(b"one\ntwo\n")).await?;

@@ -27,9 +27,9 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
     // are built, and the error with it.
     let test = (name == "test").then(|| quote!(#[::core::prelude::v1::test]));
     match runtime(name, options) {
-        Ok(runtime) => {
-            let block_on = block_on(body);
-            quote!(#test #(#head)* { #runtime #block_on })
+        Ok(Runtime { setup, run }) => {
+            let block_on = block_on(run, body);
+            quote!(#test #(#head)* { #setup #block_on })
         }
         Err((span, message)) => {
             let error = quote_spanned!(span=> ::core::compile_error! { #message });
@@ -48,13 +48,26 @@ fn begins_function(tokens: &[TokenTree]) -> bool {
 /// What is said of any other flavor.
 const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
 
+/// What is said of a clock that is paused, and of other options beside it.
+const PAUSED: &str =
+    "write `start_paused = true` with the flavor \"current_thread\", and no `with`";
+
+/// What runs the body.
+struct Runtime {
+    /// The lines that build it.
+    setup: TokenStream,
+    /// What is called with the body's future.
+    run: TokenStream,
+}
+
 /// Returns the lines that build the runtime.
-fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
+fn runtime(name: &str, options: TokenStream) -> Result<Runtime, Mistake> {
     // As in tokio, a test has one thread unless it asks for several.
     let default = if name == "test" { "current_thread" } else { "multi_thread" };
     let mut flavor = (Span::call_site(), format!("{default:?}"));
     let mut workers = Vec::new();
     let mut with = Vec::new();
+    let mut paused = None;
     let mut arc = quote!(::arc);
 
     // If an option is given twice, the last one counts.
@@ -66,8 +79,13 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
             "flavor" => flavor = (span, value.to_string()),
             "workers" | "worker_threads" => workers = vec![value],
             "with" => with = vec![quote_spanned!(span=> (#value))],
+            "start_paused" => match value.to_string().as_str() {
+                "true" => paused = Some(span),
+                "false" => paused = None,
+                _ => return Err((span, PAUSED)),
+            },
             "crate" => arc = path(value).ok_or((span, "write a path in quotes"))?,
-            _ => return Err((option.span(), "write flavor, workers, with or crate")),
+            _ => return Err((option.span(), "write flavor, workers, start_paused, with or crate")),
         }
     }
 
@@ -78,7 +96,15 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
         _ => return Err((flavor.0, FLAVORS)),
     };
 
-    Ok(quote_spanned! { Span::mixed_site() =>
+    // A simulation, whose clock jumps: it has one thread, and a builder of its own.
+    if let Some(span) = paused {
+        if flavor.1 != "\"current_thread\"" || !with.is_empty() {
+            return Err((span, PAUSED));
+        }
+        return Ok(Runtime { setup: quote!(), run: quote_spanned!(span=> #arc::time::run_paused) });
+    }
+
+    let setup = quote_spanned! { Span::mixed_site() =>
         let mut builder = #arc::runtime::Builder::#new();
         // What it returns is dropped after the runtime.
         #(let _with = #with(&mut builder);)*
@@ -87,7 +113,8 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
           builder.workers(workers);)*
         let runtime = builder.build();
         let runtime = runtime.expect("arc: the runtime could not be started");
-    })
+    };
+    Ok(Runtime { setup, run: quote_spanned!(Span::mixed_site()=> runtime.block_on) })
 }
 
 /// Takes a value, and the comma behind it. A comma of its own is in brackets, which are one token.
@@ -110,7 +137,7 @@ fn path(value: TokenStream) -> Option<TokenStream> {
 }
 
 /// Returns the lines that run the body.
-fn block_on(body: Option<TokenTree>) -> TokenStream {
+fn block_on(run: TokenStream, body: Option<TokenTree>) -> TokenStream {
     // With this span, names are the macro's own: the body does not see them.
     quote_spanned! { Span::mixed_site() =>
         // The compiler takes the type of a block's output from the first `return` in it. These
@@ -121,7 +148,7 @@ fn block_on(body: Option<TokenTree>) -> TokenStream {
             return output;
         }
 
-        runtime.block_on(async move {
+        #run(async move {
             #[allow(unreachable_code, reason = "the type may have no values")]
             if let ::core::option::Option::Some(output) = never {
                 return output;

@@ -60,6 +60,9 @@ use proc_macro::TokenStream;
 ///   before the runtime is built, and may set further options. A closure has to name that type.
 ///   What the function returns is dropped when the runtime has ended. For example,
 ///   `arc::compat::tokio::everywhere` puts tokio's context on all threads that tasks run on.
+/// - `start_paused = true`: the body runs in a simulation of one seed, whose clock stands still,
+///   but jumps to the next deadline whenever nothing can run. The flavor is `"current_thread"`, as
+///   in tokio, and there is no `with`. It needs the crate `arc-async` and its feature `test-util`.
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.
 ///
@@ -79,7 +82,8 @@ use proc_macro::TokenStream;
 ///
 /// - an item that is not an `async fn`;
 /// - an option or a flavor that is not listed above;
-/// - a number of workers for the flavor `"current_thread"`, as in tokio.
+/// - a number of workers for the flavor `"current_thread"`, as in tokio;
+/// - `start_paused = true` beside another flavor or beside `with`.
 ///
 /// # Examples
 ///

@@ -108,13 +108,23 @@ fn options() -> impl Strategy<Value = String> {
         "flavor = \"multi_thread\", workers = f(1, 2)",
         "worker_threads = 4, flavor = \"current_thread\"",
         "with = my::hook::<u8>",
+        "start_paused = true, flavor = \"current_thread\"",
+        "start_paused = true, with = my::hook",
+        "start_paused = false, with = my::hook",
     ]);
     prop_oneof![2 => good.prop_map(str::to_owned), 1 => source(), 1 => named_option()]
 }
 
 fn named_option() -> impl Strategy<Value = String> {
-    let name =
-        prop::sample::select(vec!["workers", "worker_threads", "flavor", "with", "crate", "other"]);
+    let name = prop::sample::select(vec![
+        "workers",
+        "worker_threads",
+        "flavor",
+        "start_paused",
+        "with",
+        "crate",
+        "other",
+    ]);
     (name, source()).prop_map(|(name, value)| format!("{name} = {value}"))
 }
 
@@ -174,7 +184,8 @@ proptest! {
         // The body is the last thing in the block that the runtime runs.
         let TokenTree::Group(new_body) = new_body else { panic!("no body: {text}") };
         prop_assert_eq!(new_body.delimiter(), Delimiter::Brace);
-        let runs = count("block_on", new_body.stream());
+        let runs =
+            count("block_on", new_body.stream()) + count("run_paused", new_body.stream());
         prop_assert_eq!(runs, usize::from(is_good), "{}", text);
         if is_good {
             let end = format!("{} }})", body.expect("the keyword stands before it"));
@@ -194,7 +205,8 @@ proptest! {
         let is_good = syn::parse_str::<Options>(&options).is_ok_and(|options| options.fit(name));
         prop_assert_eq!(is_good, !is_error, "{}", text);
         prop_assert!(text.contains("pub fn main () -> u8 {"), "{text}");
-        prop_assert_eq!(count("block_on", output), usize::from(is_good));
+        let runs = count("block_on", output.clone()) + count("run_paused", output);
+        prop_assert_eq!(runs, usize::from(is_good));
     }
 }
 
@@ -202,16 +214,19 @@ proptest! {
 #[derive(Default)]
 struct Options {
     has_workers: bool,
+    has_with: bool,
+    is_paused: bool,
     flavor: Option<String>,
 }
 
 impl Options {
-    /// A number of workers is for several threads, and a test has one by default.
+    /// A number of workers is for several threads, and a test has one by default. A clock that is
+    /// paused is for one thread, and for no builder.
     fn fit(&self, name: &str) -> bool {
         let default = if name == "test" { "current_thread" } else { "multi_thread" };
         match self.flavor.as_deref().unwrap_or(default) {
-            "multi_thread" => true,
-            "current_thread" => !self.has_workers,
+            "multi_thread" => !self.is_paused,
+            "current_thread" => !(self.has_workers || self.is_paused && self.has_with),
             _ => false,
         }
     }
@@ -236,7 +251,14 @@ impl Parse for Options {
                     options.has_workers = true;
                     !value.is_empty()
                 }
-                "with" => !value.is_empty(),
+                "with" => {
+                    options.has_with = true;
+                    !value.is_empty()
+                }
+                "start_paused" => {
+                    options.is_paused = syn::parse2::<syn::LitBool>(value)?.value();
+                    true
+                }
                 "crate" => {
                     let path = syn::parse2::<syn::LitStr>(value)?;
                     path.parse_with(syn::Path::parse_mod_style).is_ok()

@@ -68,6 +68,8 @@ struct World {
     runtime: Option<u64>,
     /// While this is not zero, the clock does not jump.
     holds: usize,
+    /// Polls take no time, and the task that was woken first is the next one.
+    is_steady: bool,
     polls_left: u64,
     /// When the simulation ends at the latest, in nanoseconds of its clock.
     nanos_max: u64,
@@ -128,6 +130,11 @@ pub fn is_running() -> bool {
     WORLD.try_with(|world| world.borrow().is_some()).unwrap_or(false)
 }
 
+/// Whether this thread runs a simulation in which polls take no time.
+pub fn is_steady() -> bool {
+    with_world(|world| world.is_steady).unwrap_or(false)
+}
+
 /// Returns the task that is polled next: `first`, or one of the `others` that wait behind it. It is
 /// among the first 64 of them all. `push` puts a task at the end of the queue, and `pop` takes out
 /// the first one.
@@ -151,7 +158,8 @@ pub fn choose<T>(
 
     // Those before the chosen one go behind all others. Their order among each other stays.
     let last = others.min(CHOICES_MAX - 1) as u64;
-    let chosen = with_world(|world| world.random.u64(..=last)).unwrap_or(0);
+    let choose = |world: &mut World| if world.is_steady { 0 } else { world.random.u64(..=last) };
+    let chosen = with_world(choose).unwrap_or(0);
     (0..chosen).try_fold(first, |task, _| {
         push(task);
         pop()
@@ -190,7 +198,9 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
         world.log.add(instant::elapsed_nanos(), what);
 
         // The event is noted before the clock moves: it has the time at which it begins.
-        instant::advance(world.random.u64(POLL_NANOS));
+        if !world.is_steady {
+            instant::advance(world.random.u64(POLL_NANOS));
+        }
         world.polls_left = world.polls_left.saturating_sub(1);
 
         let end = match world.polls_left {
@@ -327,6 +337,7 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
         is_building: true,
         runtime: None,
         holds: 0,
+        is_steady: false,
         polls_left: polls_max,
         nanos_max: u64::MAX,
         main: None,
@@ -384,6 +395,11 @@ impl Entered {
         with_world(|world| world.nanos_max = nanos);
     }
 
+    /// From now on, polls take no time, and the task that was woken first is the next one.
+    pub fn be_steady(&self) {
+        with_world(|world| world.is_steady = true);
+    }
+
     /// Sets who is told what the simulation does.
     pub fn set_watch(&self, watch: Arc<Watch>) {
         let before = with_world(|world| world.watch.replace(watch));
@@ -434,10 +450,13 @@ pub fn blocks_on(runtime: u64) {
     );
 }
 
-/// Takes one of the jobs that wait, by chance.
+/// Takes one of the jobs that wait, by chance. In a steady simulation it is the first.
 pub fn take_job() -> Option<Job> {
     with_world(|world| {
         let last = world.jobs.len().checked_sub(1)?;
+        if world.is_steady {
+            return world.jobs.pop_front();
+        }
         let chosen = world.random.u64(..=last as u64) as usize;
         world.jobs.swap_remove_back(chosen)
     })

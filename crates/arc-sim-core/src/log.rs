@@ -1,11 +1,14 @@
 //! What happened in a simulation: two runs of the same seed must have the same log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
 /// How many events a log keeps. Those that come later count only in its fingerprint.
 const EVENTS_MAX: usize = 200_000;
+
+/// How many of the last ones it keeps in any case.
+const LAST_MAX: usize = 64;
 
 /// How many tasks a log describes. To describe one goes through the list of all tasks.
 const NAMES_MAX: usize = 1_000;
@@ -40,6 +43,11 @@ pub enum What {
 pub struct Log {
     /// The first of them.
     events: Vec<Event>,
+    /// The last ones, also of those that came when there were too many, and the texts of some.
+    last: VecDeque<Event>,
+    last_texts: VecDeque<(usize, String)>,
+    /// How many texts there were.
+    told: usize,
     count: u64,
     fingerprint: Fingerprint,
     has_sockets: bool,
@@ -83,15 +91,26 @@ impl Log {
         if self.events.len() < EVENTS_MAX {
             self.events.push(event);
         }
+        if self.last.len() >= LAST_MAX {
+            self.last.pop_front();
+        }
+        self.last.push_back(event);
     }
 
     /// Adds a text. Later ones than are kept count in the fingerprint only.
     pub(crate) fn tell(&mut self, nanos: u64, text: String) {
         self.fingerprint.add(text.as_bytes());
-        self.add(nanos, What::Told(self.texts.len()));
+        let index = self.told;
+        self.told += 1;
+        self.add(nanos, What::Told(index));
         if self.texts.len() < EVENTS_MAX {
             self.texts.push(text);
+            return;
         }
+        if self.last_texts.len() >= LAST_MAX {
+            self.last_texts.pop_front();
+        }
+        self.last_texts.push_back((index, text));
     }
 
     pub(crate) fn note_sockets(&mut self, has_sockets: bool) {
@@ -141,6 +160,17 @@ impl Log {
         &self.events
     }
 
+    /// The last of all events: so many, or as many as are known.
+    pub fn last(&self, count: usize) -> Vec<Event> {
+        let first = self.last.len().saturating_sub(count);
+        self.last.iter().skip(first).copied().collect()
+    }
+
+    fn text(&self, index: usize) -> Option<&str> {
+        let late = || self.last_texts.iter().find(|(of, _)| *of == index).map(|(_, text)| text);
+        self.texts.get(index).or_else(late).map(String::as_str)
+    }
+
     /// How many events there were.
     pub fn count(&self) -> u64 {
         self.count
@@ -159,7 +189,7 @@ impl Log {
             What::PolledMain => "the main future is polled".to_owned(),
             What::RanJob => "a job of spawn_blocking runs".to_owned(),
             What::Noted(number) => format!("the program notes {number}"),
-            What::Told(index) => self.texts.get(index).cloned().unwrap_or_default(),
+            What::Told(index) => self.text(index).unwrap_or_default().to_owned(),
             What::Polled(number) => {
                 let name = self.names.get(&number).map_or("", String::as_str);
                 format!("task {number} is polled{name}")

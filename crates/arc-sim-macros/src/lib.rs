@@ -105,16 +105,7 @@ fn settings(options: TokenStream) -> syn::Result<(Path, TokenStream)> {
             }
             // tokio's names.
             "unhandled_panic" => {
-                let text = value.parse::<LitStr>()?;
-                let policy = match text.value().as_str() {
-                    "ignore" => quote!(Ignore),
-                    "shutdown_runtime" => quote!(ShutdownRuntime),
-                    _ => {
-                        let expected = "ignore, or shutdown_runtime";
-                        return Err(Error::new(text.span(), expected));
-                    }
-                };
-                unhandled_panic = Some(policy);
+                unhandled_panic = Some(policy(&value.parse::<LitStr>()?)?);
             }
             // tokio's option for a clock that jumps, as the simulated one always does.
             "start_paused" => {
@@ -138,6 +129,15 @@ fn settings(options: TokenStream) -> syn::Result<(Path, TokenStream)> {
         settings.extend(quote!(.unhandled_panic(#library::UnhandledPanic::#policy)));
     }
     Ok((library, settings))
+}
+
+/// Returns what a panic of a task does: a variant of `UnhandledPanic`.
+fn policy(text: &LitStr) -> syn::Result<TokenStream> {
+    match text.value().as_str() {
+        "ignore" => Ok(quote!(Ignore)),
+        "shutdown_runtime" => Ok(quote!(ShutdownRuntime)),
+        _ => Err(Error::new(text.span(), "ignore, or shutdown_runtime")),
+    }
 }
 
 /// Whether it is the number 0, as far as can be seen here.

@@ -1,7 +1,8 @@
 //! The simulated clock, as programs see it.
 
 use crate::lock::lock;
-use arc::task::{try_id, with_budget, yield_now};
+use arc::runtime::Handle;
+use arc::task::{TaskState, try_id, with_budget, yield_now};
 use arc::time::{Duration, Instant, sleep_until};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -68,7 +69,11 @@ impl Drop for HoldClock {
 /// Outside of a simulation.
 #[track_caller]
 pub fn pause() {
-    assert!(arc_sim_core::is_running(), "the clock can be paused in a simulation only");
+    assert!(
+        arc_sim_core::is_running(),
+        "the clock can be paused in a simulation only: write `#[arc::test(start_paused = true)]`, \
+         which makes the test one"
+    );
 }
 
 /// Does nothing in a simulation, where time passes by jumps, also after [`pause`]. This is tokio's
@@ -85,10 +90,9 @@ pub fn resume() {
 /// Moves the clock of the simulation on, and lets the timers whose time has come by that wake their
 /// tasks. tokio's `advance`.
 ///
-/// When this returns, each of these timers has woken its task, in the order of their deadlines. If
-/// a task calls this, the tasks that were woken have been polled as well. In the main future it is
-/// the seed that decides whether they have. (On tokio they never have there: await
-/// [`yield_now`] in both.)
+/// When this returns, each of these timers has woken its task, in the order of their deadlines, and
+/// the tasks that were woken have been polled. (On tokio they have not if the main future calls
+/// this: await [`yield_now`] after it, and a test holds on both.)
 ///
 /// The polls until then take some time, as all polls do.
 ///
@@ -129,14 +133,20 @@ pub async fn advance(duration: Duration) {
 
     // On tokio the caller waits in the queue behind the tasks that were woken. The order is
     // another one here, so this waits until no other task is in the queue.
-    if try_id().is_some() {
-        for _ in 0..TURNS_MAX {
-            yield_now().await;
-            if arc_sim_core::was_alone() {
-                break;
-            }
+    for _ in 0..TURNS_MAX {
+        yield_now().await;
+        if is_alone() {
+            break;
         }
     }
+}
+
+/// Whether no task was in the queue when the caller was polled. The main future is in no queue.
+fn is_alone() -> bool {
+    if try_id().is_some() {
+        return arc_sim_core::was_alone();
+    }
+    Handle::current().tasks().iter().all(|task| task.state != TaskState::Queued)
 }
 
 /// The latest time to which [`advance`] moves the clock. It ends 584 years after the beginning.

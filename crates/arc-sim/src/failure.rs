@@ -30,6 +30,12 @@ pub enum Failure {
     TooLong(Duration, Vec<Unfinished>),
 }
 
+/// What a task waits for of which nothing was told.
+const UNKNOWN: &str = "for nothing that arc knows of";
+
+const TRACE: &str = "\n    (with the feature `trace` of arc-async, the locks and channels that these \
+                     wait for are named)";
+
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -45,7 +51,12 @@ impl fmt::Display for Failure {
             Self::Returned(error) => write!(formatter, "it returned {error}"),
             Self::Deadlock(tasks) => {
                 formatter.write_str("every task waits, and no timer is armed:")?;
-                list(tasks, formatter)
+                list(tasks, formatter)?;
+                let is_unknown = |task: &Unfinished| task.waits.as_deref() == Some(UNKNOWN);
+                match tasks.iter().any(is_unknown) {
+                    true => formatter.write_str(TRACE),
+                    false => Ok(()),
+                }
             }
             // The limit says nothing of the cause, and there are two.
             Self::TooManyPolls(polls, tasks) => {

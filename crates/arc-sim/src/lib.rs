@@ -88,5 +88,5 @@ pub use arc_sim_core::{Event, Log, What, is_running};
 pub use arc_sim_macros::test;
 pub use clock::{HoldClock, advance, hold_clock, note, pause, resume};
 pub use failure::{Failure, Unfinished};
-pub use simulation::{Run, find, run, simulate};
+pub use simulation::{Run, find, run, run_paused, simulate};
 pub use test::{Outcome, Test};

@@ -47,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) limit: Duration,
     /// Whether it fails if a task panics.
     pub(crate) unhandled_panic: UnhandledPanic,
+    /// Whether polls take no time, and tasks come in their order.
+    pub(crate) is_steady: bool,
     /// Whom to tell what it does.
     pub(crate) watch: Option<Arc<Watch>>,
 }
@@ -57,6 +59,7 @@ impl Default for Settings {
             polls: POLLS_MAX,
             limit: Duration::MAX,
             unhandled_panic: UnhandledPanic::Ignore,
+            is_steady: false,
             watch: None,
         }
     }
@@ -97,7 +100,48 @@ impl Default for Settings {
 /// ```
 #[track_caller]
 pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
-    let Run { outcome, recording, .. } = simulate(seed, future);
+    run_with(seed, &Settings::default(), future)
+}
+
+/// Runs a future to its end with a clock that stands still, but jumps to the next deadline whenever
+/// nothing can run. Returns the future's output. This is what `#[arc::test(start_paused = true)]`
+/// does.
+///
+/// It is a simulation of one seed, and not one to find bugs with: polls take no time, so that a
+/// sleep of a second takes a second to the nanosecond, and the task that was woken first is polled
+/// first, as on tokio. To try other orders, use [`run`], or `#[arc_sim::test]`.
+///
+/// # Panics
+///
+/// As [`run`], but there may be ten million polls. A future that waits for a thread outside of the
+/// simulation, and for nothing else, counts as one that waits for ever: see
+/// [`hold_clock`](crate::hold_clock).
+///
+/// # Examples
+///
+/// ```
+/// use arc::time::{Duration, Instant, sleep};
+///
+/// let waited = arc_sim::run_paused(async {
+///     let start = Instant::now();
+///     sleep(Duration::from_secs(3600)).await;
+///     start.elapsed()
+/// });
+/// assert_eq!(waited, Duration::from_secs(3600));
+/// ```
+#[track_caller]
+pub fn run_paused<F: Future>(future: F) -> F::Output {
+    let polls = PAUSED_POLLS_MAX;
+    run_with(1, &Settings { is_steady: true, polls, ..Settings::default() }, future)
+}
+
+/// How many polls there are at most with a paused clock. A loop that polls until a certain time
+/// never ends there, and would otherwise hang.
+const PAUSED_POLLS_MAX: u64 = 10_000_000;
+
+#[track_caller]
+fn run_with<F: Future>(seed: u64, settings: &Settings, future: F) -> F::Output {
+    let Run { outcome, recording, .. } = simulate_with(seed, settings, future);
     if outcome.is_err() {
         eprintln!("arc-sim: seed {seed} fails");
         timeline::write_if_asked(&recording);
@@ -135,6 +179,9 @@ pub(crate) fn simulate_with<F: Future>(
     assert!(arc::runtime::may_block(), "a simulation cannot begin inside a task or block_on");
     let entered = core::enter(seed, settings.polls);
     entered.set_limit(settings.limit);
+    if settings.is_steady {
+        entered.be_steady();
+    }
     if let Some(watch) = &settings.watch {
         watch.begin(seed);
         entered.set_watch(watch.clone());

@@ -10,18 +10,21 @@ const DETAILS_SHOWN: usize = 8;
 
 /// Prints the last events of the log.
 pub(crate) fn print(log: &Log, recording: &Recording) {
-    let events = log.events();
-    let events = &events[events.len().saturating_sub(EVENTS_SHOWN)..];
-    let details = details(events, recording);
+    let events = log.last(EVENTS_SHOWN);
+    let details = details(&events, recording);
     eprintln!("arc-sim: the last of {} events:", log.count());
     for (event, details) in events.iter().zip(details) {
         eprintln!("  {}", log.describe(event));
-        for detail in details.iter().take(DETAILS_SHOWN) {
-            eprintln!("                      {detail}");
-        }
-        match details.len().saturating_sub(DETAILS_SHOWN) {
-            0 => {}
-            more => eprintln!("                      and {more} more"),
+        // What it did last is what it waits for, most often: that stays.
+        let cut = details.len().saturating_sub(DETAILS_SHOWN);
+        let last = details.len() - DETAILS_SHOWN.min(details.len()) / 2;
+        for (index, detail) in details.iter().enumerate() {
+            if cut > 0 && index + cut == last {
+                eprintln!("                      ({cut} more)");
+            }
+            if cut == 0 || index + cut < last || index >= last {
+                eprintln!("                      {detail}");
+            }
         }
     }
 }

@@ -714,6 +714,22 @@ async fn advance_in_a_task_returns_when_the_tasks_that_it_woke_were_polled() {
     caller.await.unwrap();
 }
 
+/// The main future is in no queue, and waits for them all the same.
+#[arc_sim::test(seeds = 300)]
+async fn advance_in_the_main_future_returns_when_the_tasks_that_it_woke_were_polled() {
+    let polled = Arc::new(AtomicUsize::new(0));
+    for minutes in 1..=20 {
+        let polled = polled.clone();
+        arc::spawn(async move {
+            sleep(Duration::from_secs(60 * minutes)).await;
+            polled.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    arc_sim::advance(Duration::from_secs(1)).await;
+    arc_sim::advance(HOUR).await;
+    assert_eq!(polled.load(Ordering::Relaxed), 20);
+}
+
 #[test]
 fn advance_ends_at_the_end_of_the_clock() {
     run(1, async {

@@ -129,22 +129,35 @@ impl Timeline {
             };
             has_main |= task.is_main;
             let earlier = self.earlier.get(&id).cloned().unwrap_or_default();
+            let kept: Vec<Wait> = earlier.kept.iter().map(|(_, wait)| *wait).collect();
             let given_up: Vec<Wait> = earlier.given_up.iter().map(|(_, wait)| *wait).collect();
-            let needs = |waits: &[Wait]| waits.iter().map(|wait| self.need(wait, begin)).collect();
+            let handles = asked.iter().chain(&kept).filter_map(|wait| match wait {
+                Wait::Task { task } => Some(*task),
+                _ => None,
+            });
+            let handles: Vec<u64> = handles.collect();
+            let needs = |waits: &[Wait]| {
+                waits.iter().map(|wait| self.need(wait, begin, &handles)).collect()
+            };
             all.insert(
                 id,
                 Needs {
                     asked: needs(&asked),
-                    kept: needs(&earlier.kept),
+                    kept: needs(&kept),
                     given_up: needs(&given_up),
                     is_crowded: earlier.is_crowded,
                 },
             );
-            waits.insert(id, [asked, earlier.kept, given_up].concat());
+            waits.insert(id, [asked, kept, given_up].concat());
             since.insert(id, begin);
         }
+        // What was polled last may have woken the future of a `block_on`, which is not told.
+        let last = self.polls.iter().filter_map(|poll| poll.end).max().unwrap_or(self.begin);
+        let has_settled = self.end.saturating_sub(last) >= LONG_WAIT;
+
         // Without a `block_on` the program goes on outside of the runtime.
-        let Judgement { deadlocks, perhaps, is_quiet } = judge(&all, has_main && !goes_on);
+        let is_all = has_main && !goes_on && has_settled;
+        let Judgement { deadlocks, perhaps, is_quiet } = judge(&all, is_all);
 
         let link = |(task, number): &(u64, usize)| {
             let wait = waits[task][*number];
@@ -161,7 +174,7 @@ impl Timeline {
         }
         let begin = since.values().copied().max().unwrap_or(self.end);
         let cost = self.end.saturating_sub(begin);
-        if is_quiet && deadlocks.is_empty() && cost >= LONG_WAIT {
+        if is_quiet && deadlocks.is_empty() {
             let named = waits.iter().take(NAMED_MAX).map(|(task, waits)| {
                 let asked = &waits[..all[task].asked.len()];
                 format!("{} waits {}", self.label(*task), self.text_of_waits(asked, self.end))
@@ -181,13 +194,16 @@ impl Timeline {
     }
 
     /// Who has to act so that a wait ends that has lasted since some time.
-    fn need(&self, wait: &Wait, since: u64) -> Need {
+    fn need(&self, wait: &Wait, since: u64, handles: &[u64]) -> Need {
         match *wait {
             Wait::Task { task } => Blockers::one(task).with(Certainty::Known),
             Wait::Resource { resource, .. } => {
                 let Some(info) = self.resources.get(&resource) else {
                     return Blockers::default().with(Certainty::Anybody);
                 };
+                if info.what == What::JoinSet {
+                    return waiting::joins(handles.to_vec(), info.numbers.is_refilled);
+                }
                 let holders = self.holders_at(resource, self.end);
                 let has_moved = |task: u64, step: u64| {
                     self.moved.get(&task).is_some_and(|moved| *moved >= step)
@@ -217,7 +233,12 @@ impl Timeline {
                 if self.holds_at(resource, self.end).next().is_some() {
                     continue;
                 }
-                let Some((first, at, asked_at)) = self.given_up_first(resource) else { continue };
+                // Who has got it a moment ago may be about to be polled.
+                let freed = self.holds_of(resource).filter_map(|hold| hold.end).max();
+                if freed.is_none_or(|freed| self.end.saturating_sub(freed) < LONG_WAIT) {
+                    continue;
+                }
+                let Some((first, at, asked_at)) = self.first_in_line(resource) else { continue };
                 if at >= since {
                     continue;
                 }
@@ -235,12 +256,12 @@ impl Timeline {
         findings
     }
 
-    /// The first wait for a resource that was given up and whose future is still there: its task,
-    /// since when, and by which line.
-    fn given_up_first(&self, resource: u64) -> Option<(u64, u64, u64)> {
+    /// The first wait for a resource that its task's last poll has not asked for, and whose future
+    /// is still there: its task, since when, and by which line.
+    fn first_in_line(&self, resource: u64) -> Option<(u64, u64, u64)> {
         let mut first: Option<(u64, u64, u64)> = None;
         for (&task, earlier) in &self.earlier {
-            for (since, wait) in &earlier.given_up {
+            for (since, wait) in earlier.kept.iter().chain(&earlier.given_up) {
                 let Wait::Resource { resource: of, line, .. } = *wait else { continue };
                 if of == resource && first.is_none_or(|(_, at, _)| *since < at) {
                     first = Some((task, *since, line));
@@ -361,14 +382,19 @@ impl Timeline {
         let (waited, had) = (time(wait.time()), self.hold_text(hold));
         // Permits are made to be kept for a while. A single one is a lock.
         match info.what {
-            What::Semaphore if info.numbers.size > 1 => {
+            What::Semaphore if info.numbers.size > 1 || self.may_have_moved(hold) => {
                 let size = info.numbers.size;
-                format!(
-                    "limit: {label} waited {waited}{at} for {what}, whose {size} permits were out"
-                )
+                format!("limit: {label} waited {waited}{at} for {what}: all {size} were out")
             }
             _ => format!("lock: {label} waited {waited}{at} for {what}{had}"),
         }
+    }
+
+    /// Whether a permit may be where its task has moved it. One that has ended is known to have.
+    fn may_have_moved(&self, hold: &Hold) -> bool {
+        let end = hold.end.unwrap_or(self.end);
+        let task = self.tasks.get(&hold.task);
+        hold.may_move && task.is_none_or(|task| task.ended.is_none_or(|ended| ended >= end))
     }
 
     /// The end of a sentence: who had a lock, and what that task did meanwhile.

@@ -63,6 +63,11 @@ impl Timeline {
     /// it has done before.
     fn may_act_again(&self, id: u64) -> bool {
         let Some(task) = self.tasks.get(&id) else { return false };
+        // It was polled a moment ago: who is notified may be about to be polled.
+        let last = task.polls.last().map_or(0, |&last| self.polls[last].end.unwrap_or(self.end));
+        if self.end.saturating_sub(last) < LONG_WAIT {
+            return true;
+        }
         if task.ended.is_some() || task.dropped.is_some() {
             return false;
         }
@@ -281,6 +286,9 @@ impl Timeline {
         let mut findings = Vec::new();
         for info in self.resources.values() {
             let Some(Lag { since, count, times, by }) = info.lag else { continue };
+            if since < self.begin {
+                continue;
+            }
             let label = if by == 0 { "a thread".to_owned() } else { self.label(by) };
             let cost = self.end.saturating_sub(since);
             let text = format!(

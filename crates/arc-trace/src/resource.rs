@@ -443,7 +443,8 @@ impl Description<'_> {
                 text + ")"
             }
             What::Barrier if size > 0 => format!(" ({come} of {size} have come)"),
-            What::Room if size > 0 => format!(" ({size} values are in it, and no more fit)"),
+            What::Room if size == 1 => " (1 value is in it, and no more fits)".to_owned(),
+            What::Room if size > 1 => format!(" ({size} values are in it, and no more fit)"),
             What::Value if !senders.is_empty() => {
                 let mut tasks: Vec<String> = Vec::new();
                 for &task in senders {

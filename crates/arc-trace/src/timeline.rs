@@ -69,8 +69,9 @@ pub struct Timeline {
 /// asked for again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Earlier {
-    pub(crate) kept: Vec<Wait>,
-    /// These were given up, as by a `select!` that has borrowed them: since when, and what.
+    /// Since when, and what.
+    pub(crate) kept: Vec<(u64, Wait)>,
+    /// These were given up, as by a `select!` that has borrowed them.
     pub(crate) given_up: Vec<(u64, Wait)>,
     /// There is more.
     pub(crate) is_crowded: bool,
@@ -693,7 +694,7 @@ impl Reader {
             match is_given_up {
                 _ if is_asked || is_over => {}
                 true => earlier.given_up.push((since, wait)),
-                false => earlier.kept.push(wait),
+                false => earlier.kept.push((since, wait)),
             }
         }
         earlier
@@ -714,11 +715,14 @@ impl Reader {
         }
         let waits = |open: &[waits::Open]| open.iter().map(|wait| wait_of(&wait.on)).collect();
         self.timeline.kept.insert(waiting.task, (waiting.since, waits(&waiting.asked)));
+        let with_times = |open: &[waits::Open]| {
+            open.iter().map(|wait| (wait.since, wait_of(&wait.on))).collect()
+        };
         // The record of what it has asked for before is not whole.
         self.open.remove(&waiting.task);
         let earlier = Earlier {
-            kept: waits(&waiting.kept),
-            given_up: waiting.given_up.iter().map(|it| (it.since, wait_of(&it.on))).collect(),
+            kept: with_times(&waiting.kept),
+            given_up: with_times(&waiting.given_up),
             is_crowded: waiting.is_crowded,
         };
         self.timeline.earlier.insert(waiting.task, earlier);

@@ -194,6 +194,26 @@ function drawPolls(list, y, width) {
   paint.globalAlpha = 1;
 }
 
+/// How many tasks were in queues in the time of each pixel: at most, and on average.
+function queueOf(width) {
+  const most = new Float64Array(width), mean = new Float64Array(width);
+  const each = (view.to - view.from) / (width - LABELS);
+  let i = Math.max(0, lowerBound(queueAt.length, view.from, (at) => queueAt[at]) - 1);
+  for (; i < queueAt.length && queueAt[i] <= view.to; i++) {
+    const from = Math.max(queueAt[i], view.from), to = Math.min(queueAt[i + 1] ?? DATA.span, view.to);
+    if (!queueLength[i] || to < from) continue;
+    const last = Math.min(width - 1, Math.floor(x(to, width)));
+    for (let pixel = Math.floor(x(from, width)); pixel <= last; pixel++) {
+      const begins = timeAt(pixel, width), ends = timeAt(pixel + 1, width);
+      const part = Math.min(to, ends) - Math.max(from, begins);
+      if (part < 0 || (part === 0 && to > from)) continue;
+      most[pixel] = Math.max(most[pixel], queueLength[i]);
+      mean[pixel] += queueLength[i] * part / each;
+    }
+  }
+  return { most, mean };
+}
+
 const draws = {
   lane(row, y, width) {
     bars(sleepsOf[row.lane], (s) => s[1], (s) => s[2], width, (sleep, left, wide) => {
@@ -217,17 +237,17 @@ const draws = {
     });
   },
   queue(_, y, width) {
+    const { most, mean } = queueOf(width), high = (ROW - 6) / longestQueue, bottom = y + ROW - 6;
     paint.fillStyle = colors.queue;
-    let first = Math.max(0, lowerBound(queueAt.length, view.from, (i) => queueAt[i]) - 1);
-    for (let i = first, pixel = -1, most = 0; i < queueAt.length && queueAt[i] <= view.to; i++) {
-      const left = Math.max(LABELS, x(queueAt[i], width));
-      const right = Math.min(width, x(queueAt[i + 1] ?? DATA.span, width));
-      most = Math.floor(left) === pixel ? Math.max(most, queueLength[i]) : queueLength[i];
-      pixel = Math.floor(left);
-      // The highest of those that share a pixel is painted, once.
-      if (Math.floor(right) === pixel && i + 1 < queueAt.length) continue;
-      const high = (ROW - 6) * most / longestQueue;
-      if (right > LABELS) paint.fillRect(pixel, y + ROW - 6 - high, Math.max(1, right - pixel), high);
+    for (let from = LABELS, to; from < width; from = to) {
+      to = from + 1;
+      while (to < width && most[to] === most[from] && mean[to] === mean[from]) to++;
+      if (!most[from]) continue;
+      // Faint: the most that there were. Solid: how many there were on average.
+      paint.globalAlpha = 0.3;
+      paint.fillRect(from, bottom - high * most[from], to - from, high * most[from]);
+      paint.globalAlpha = 1;
+      paint.fillRect(from, bottom - high * mean[from], to - from, high * mean[from]);
     }
   },
   task(row, y, width) {
@@ -468,7 +488,7 @@ function showLegend() {
     ["main", "the future of a block_on"], ["seat", "the worker waits for the kernel"],
     ["sleep", "the worker is parked"],
     ["look", "a look at the kernel without waiting, or what it reported"],
-    ["queue", "how many tasks wait in queues"]].map(([name, text]) => [colors[name], text]));
+    ["queue", "how many tasks wait in queues, on average; faint: at most"]].map(([name, text]) => [colors[name], text]));
   legend("In the row of a task, it waits", [[colors.wait, "in a queue"],
     ...WAITS.map(([, , text], kind) => [hatches[kind], `for ${text}`])]);
   panel.append(element("p", "The line below is as long as the task has a lock or a permit."));

@@ -133,6 +133,12 @@ pub(crate) fn need(
     by.with(certainty)
 }
 
+/// The end of one of some tasks. If there are others of which nothing is told, anybody may end.
+pub(crate) fn joins(tasks: Vec<u64>, has_others: bool) -> Need {
+    let certainty = if has_others { Certainty::Anybody } else { Certainty::Known };
+    Blockers { tasks, one_is_enough: true }.with(certainty)
+}
+
 /// What one task waited for after its last poll.
 #[derive(Clone, Debug)]
 pub struct Waiting {
@@ -197,6 +203,16 @@ pub(crate) fn make_known(all: &[Waiting]) {
     }
 }
 
+/// What stands out of the tasks that wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// A sentence that names the culprit.
+    pub text: String,
+    /// It is so only if these tasks have not been polled a moment later, since a wake-up may be on
+    /// its way: their ids, and the steps of their last polls. Empty: it is so.
+    pub unless_polled: Vec<(u64, u64)>,
+}
+
 /// The tasks of a program that wait, to be judged.
 #[expect(missing_debug_implementations, reason = "it has functions")]
 pub struct Program<'a> {
@@ -211,8 +227,8 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What stands out, in sentences: deadlocks first, and then what is one perhaps.
-    pub fn findings(&self) -> Vec<String> {
+    /// What stands out: deadlocks first, and then what is one perhaps.
+    pub fn findings(&self) -> Vec<Finding> {
         let open: Vec<Waiting> =
             self.waiting.iter().map(|waiting| waiting.without(self.has_ended)).collect();
         let by_id: BTreeMap<u64, &Waiting> =
@@ -223,6 +239,15 @@ impl Program<'_> {
         };
         let need = |waiting: &Waiting, wait: &Open| match &wait.on {
             On::Task { task } => Blockers::one(*task).with(Certainty::Known),
+            // Its tasks are among those whose handles were polled.
+            On::Resource { resource, .. } if resource.what == What::JoinSet => {
+                let handles = waiting.asked.iter().chain(&waiting.kept);
+                let task = |wait: &Open| match wait.on {
+                    On::Task { task } => Some(task),
+                    _ => None,
+                };
+                joins(handles.filter_map(task).collect(), resource.numbers().is_refilled)
+            }
             On::Resource { resource, .. } => {
                 let age = waiting.now.saturating_sub(wait.since);
                 let is_refilled = resource.numbers().is_refilled;
@@ -261,13 +286,19 @@ impl Program<'_> {
             });
             all.collect::<Vec<String>>()
         };
-        let mut findings: Vec<String> = Vec::new();
+        let steps: Vec<(u64, u64)> =
+            self.waiting.iter().map(|waiting| (waiting.task, waiting.step)).collect();
+        let unsure = |text: String| Finding { text, unless_polled: steps.clone() };
+        let sure = |text: String| Finding { text, unless_polled: Vec::new() };
+        let mut findings: Vec<Finding> = Vec::new();
         for cycle in &deadlocks {
-            findings.push(format!("deadlock: {}", cycle_text(cycle, link)));
+            let text = format!("deadlock: {}", cycle_text(cycle, link));
+            findings.push(if is_quiet { unsure(text) } else { sure(text) });
         }
         for cycle in &perhaps {
             let assumption = assumption(&given_up(cycle));
-            findings.push(format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link)));
+            let text = format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link));
+            findings.push(sure(text));
         }
         findings.extend(self.handed_over());
         if is_quiet && deadlocks.is_empty() {
@@ -278,13 +309,13 @@ impl Program<'_> {
                 format!("{label} waits {}", waits.join(", or "))
             };
             let named = self.waiting.iter().take(NAMED_MAX).map(text).collect();
-            findings.push(nobody_text(self.waiting.len(), named));
+            findings.push(unsure(nobody_text(self.waiting.len(), named)));
         }
         findings
     }
 
     /// Locks that were given to a future which its task does not poll.
-    fn handed_over(&self) -> Vec<String> {
+    fn handed_over(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for waiting in self.waiting {
             for asked in &waiting.asked {
@@ -293,19 +324,30 @@ impl Program<'_> {
                     continue;
                 }
                 let first = self.first_in_line(resource.id);
-                let Some((task, first)) = first.filter(|(_, wait)| wait.is_given_up) else {
+                let Some((task, first)) = first.filter(|(task, wait)| !self.asks(*task, wait))
+                else {
                     continue;
                 };
                 let On::Resource { line: at, .. } = &first.on else { continue };
-                findings.push(handed_over_text(
+                let text = handed_over_text(
                     resource.what,
                     resource.location,
                     (&(self.label)(waiting.task), *line),
                     (&(self.label)(task), *at),
-                ));
+                );
+                let is_its = |it: &&Waiting| it.task == waiting.task || it.task == task;
+                let its = self.waiting.iter().filter(is_its);
+                let unless_polled = its.map(|waiting| (waiting.task, waiting.step)).collect();
+                findings.push(Finding { text, unless_polled });
             }
         }
         findings
+    }
+
+    /// Whether the last poll of a task has asked for a thing.
+    fn asks(&self, task: u64, wait: &Open) -> bool {
+        let waiting = self.waiting.iter().find(|waiting| waiting.task == task);
+        waiting.is_some_and(|waiting| wait.asked == waiting.step && !wait.is_given_up)
     }
 
     /// Who has waited longest for a resource.
@@ -347,8 +389,9 @@ pub(crate) fn assumption(given_up: &[String]) -> String {
 pub(crate) fn nobody_text(count: usize, named: Vec<String>) -> String {
     let more = if count > NAMED_MAX { "; and more" } else { "" };
     format!(
-        "nobody is left who could wake it: all that has not ended ({count}) waits for locks, \
-         channels and tasks, and nothing for a socket or a timer: {}{more}",
+        "nobody is left who could wake it, but for a thread outside of the runtime: all that has \
+         not ended ({count}) waits for locks, channels and tasks, and nothing for a socket or a \
+         timer: {}{more}",
         named.join("; ")
     )
 }

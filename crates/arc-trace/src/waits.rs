@@ -18,8 +18,8 @@
 
 use crate::recorder::{self, Recording, clock};
 use crate::resource::lock;
+pub use crate::waiting::{Finding, Program, Waiting};
 use crate::waiting::{On, make_known};
-pub use crate::waiting::{Program, Waiting};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 /// A poll is long if it takes longer than this, in nanoseconds.
 pub(crate) const LONG_POLL: u64 = 10_000_000;
 
-/// Work that waits for less than this while a worker sleeps is nobody's fault: to wake a worker takes
-/// some time, and on crowded cores it takes until the kernel lets it run. The same is true of a
-/// timer: most of what it is late is slack then, and the rest a wake-up.
+/// Work that waits for less than this while a worker sleeps is nobody's fault: to wake a worker
+/// takes some time, and on crowded cores it takes until the kernel lets it run. The same is true of
+/// a timer: most of what it is late is slack then, and the rest a wake-up.
 pub(crate) const LATE: u64 = 2_000_000;
 
 /// arc lets timers expire together, at the end of 131 us. See `SLACK` in `driver/timers.rs` of arc.

@@ -60,6 +60,11 @@ const TOOLS: &str = r#"
 /// Opens the page in a browser, runs the script there, and returns what it saw. None: there is no
 /// browser.
 fn seen(recording: &Recording, name: &str, script: &str) -> Option<Vec<String>> {
+    seen_in("1200,700", recording, name, script)
+}
+
+/// The same, in a window of a size.
+fn seen_in(size: &str, recording: &Recording, name: &str, script: &str) -> Option<Vec<String>> {
     let page = Format::Html.render(&Timeline::new(recording));
     // What is painted is counted from the beginning.
     let count = "<script>let painted = 0; { const paints = CanvasRenderingContext2D.prototype; \
@@ -71,7 +76,8 @@ fn seen(recording: &Recording, name: &str, script: &str) -> Option<Vec<String>> 
     let path = env::temp_dir().join(format!("arc-trace-{}-{name}.html", std::process::id()));
     fs::write(&path, page).unwrap();
     let mut command = Command::new("chromium");
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,700"]);
+    command.args(["--headless", "--no-sandbox", "--disable-gpu"]);
+    command.arg(format!("--window-size={size}"));
     command.arg("--dump-dom").arg(format!("file://{}", path.display()));
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
     fs::remove_file(path).unwrap();
@@ -514,4 +520,200 @@ fn keys_step_through_a_model() {
     assert_eq!(seen[4], "1  thread 0 spawns task 7");
     assert_eq!(seen[5], "2  worker 0 (thread 1) runs worker 0");
     assert_eq!(seen[6], "true");
+}
+
+/// A worker with polls and sleeps of many lengths, and tasks that wait in its queue: by a generator
+/// of numbers, so that each run has the same.
+fn busy() -> Recording {
+    let mut state = 7_u64;
+    let mut number = |limit: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % limit
+    };
+    let (mut records, mut at, mut task) = (Vec::new(), 0, 0);
+    for _ in 0..120 {
+        let batch = 1 + number(4);
+        for queued in task + 1..=task + batch {
+            records.push(Record { at, event: Event::Spawned { task: queued, runtime: 0 } });
+            records.push(Record { at, event: Event::Step { task: queued, number: 1 } });
+            at += number(MS / 20);
+        }
+        for polled in task + 1..=task + batch {
+            records.push(Record { at, event: Event::Step { task: polled, number: 2 } });
+            at += if number(10) == 0 { number(12 * MS) } else { number(MS / 2) };
+            records.push(Record { at, event: Event::Polled { task: polled, operations: 1 } });
+            at += number(MS / 10);
+        }
+        task += batch;
+        records.push(Record { at, event: Event::Sleeps });
+        at += number(8 * MS);
+        records.push(Record { at, event: Event::Awake });
+    }
+    recording(records, BTreeMap::new())
+}
+
+/// What the script below saw of the page at one zoom: what each column of pixels shows.
+struct Columns<'a> {
+    from: f64,
+    to: f64,
+    /// For each column whether the row of the worker shows a poll (p), nothing (.) or a part (-).
+    polls: Vec<u8>,
+    /// The same of sleeps (s), where there is no poll.
+    sleeps: Vec<u8>,
+    /// How high the row of the queues is painted, in hundredths of a pixel: faint, and solid.
+    queue: Vec<[f64; 2]>,
+    /// What is below that row: nothing (.), or a line of the axis, which shines through.
+    between: Vec<u8>,
+    timeline: &'a Timeline,
+}
+
+const COLUMNS: &str = r#"{
+    const rgb = (color) => {
+        const probe = document.createElement("canvas").getContext("2d");
+        probe.fillStyle = color;
+        probe.fillRect(0, 0, 1, 1);
+        return [...probe.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const is = (pixels, i, color) => color.every((part, k) => pixels[4 * i + k] === part);
+    const back = rgb(colors.back), queue = rgb(colors.queue);
+    const polls = [colors.poll, colors.long].map(rgb), slept = [colors.sleep].map(rgb);
+    const all = [];
+    for (const [from, to] of [[0, DATA.span], [DATA.span * 0.3, DATA.span * 0.34]]) {
+        zoomTo(from, to);
+        drawNow();
+        const width = canvas.width, y = yOfRow(0), wide = width - LABELS;
+        const line = (at) => paint.getImageData(LABELS, at, wide, 1).data;
+        const codes = (pixels, wanted, code) => Array.from({ length: wide }, (_, i) =>
+            wanted.some((color) => is(pixels, i, color)) ? code : is(pixels, i, back) ? "." : "-").join("");
+        const at = yOfRow(rows().findIndex((row) => row.kind === "queue"));
+        const pixels = paint.getImageData(LABELS, at, wide, ROW - 6).data;
+        const heights = Array.from({ length: wide }, (_, column) => {
+            // How much of each pixel is painted: the faint colour is 0.3 of the way to the solid one.
+            let faint = 0, solid = 0;
+            for (let line = 0; line < ROW - 6; line++) {
+                const blue = pixels[4 * (line * wide + column) + 2];
+                const share = (blue - back[2]) / (queue[2] - back[2]);
+                faint += Math.min(1, share / 0.3);
+                solid += Math.max(0, (share - 0.3) / 0.7);
+            }
+            return `${Math.round(100 * faint)} ${Math.round(100 * solid)}`;
+        });
+        all.push(view.from, view.to, codes(line(y + 1), polls, "p"), codes(line(y + 6), slept, "s"),
+            heights.join(","), longestQueue, codes(line(at + ROW - 3), [], ""));
+    }
+    saw(...all);
+}"#;
+
+impl Columns<'_> {
+    /// The times of a column.
+    fn times(&self, column: usize) -> [f64; 2] {
+        let each = (self.to - self.from) / self.polls.len() as f64;
+        [self.from + column as f64 * each, self.from + (column + 1) as f64 * each]
+    }
+
+    /// Each column shows the polls and the sleeps of its time. Where one begins or ends, a part.
+    fn check_bars(&self) {
+        let timeline = self.timeline;
+        let begin = timeline.begin as f64;
+        let span = |from: u64, to: Option<u64>| {
+            [from as f64 - begin, to.unwrap_or(timeline.end) as f64 - begin]
+        };
+        let polls = timeline.polls.iter().map(|poll| span(poll.begin, poll.end)).collect();
+        let sleeps = timeline.sleeps.iter().map(|sleep| span(sleep.begin, sleep.end)).collect();
+        self.check("polls", &self.polls, b'p', &polls);
+        // A narrow poll is painted over a sleep.
+        let bare = |(sleep, poll): (&u8, &u8)| if *poll == b'.' { *sleep } else { b'-' };
+        let bare: Vec<u8> = self.sleeps.iter().zip(&self.polls).map(bare).collect();
+        self.check("sleeps", &bare, b's', &sleeps);
+    }
+
+    fn check(&self, what: &str, shown: &[u8], code: u8, spans: &Vec<[f64; 2]>) {
+        for (column, &shown) in shown.iter().enumerate() {
+            let [from, to] = self.times(column);
+            let each = to - from;
+            let is_full = spans.iter().any(|span| span[0] <= from && span[1] >= to);
+            // What is narrower than a pixel is painted as wide as one, from where it begins.
+            let is_near = spans
+                .iter()
+                .any(|span| span[0] < to + each && span[1].max(span[0] + each) > from - each);
+            let expected = if is_full { code } else { b'.' };
+            if (is_full || !is_near) && shown != b'-' {
+                assert_eq!(shown as char, expected as char, "{what} in column {column}");
+            }
+            let is_hidden = is_full && shown == b'.';
+            assert!(!is_hidden, "{what} in column {column} are not shown");
+        }
+        let count = shown.iter().filter(|shown| **shown == code).count();
+        assert!(count > 10, "there are {count} columns with {what}");
+    }
+
+    /// The row of the queues is as high as tasks were in queues at the time of each column: the
+    /// most, and on average.
+    fn check_queue(&self, longest: f64) {
+        let begin = self.timeline.begin as f64;
+        let mut changes = Vec::new();
+        for poll in &self.timeline.polls {
+            let queued = poll.queued.expect("it was queued");
+            changes.push((queued.at as f64 - begin, 1.0));
+            changes.push((poll.begin as f64 - begin, -1.0));
+        }
+        changes.sort_by(|(at, _), (other, _)| at.total_cmp(other));
+        let high = |tasks: f64| 20.0 * tasks / longest;
+        for (column, [faint, solid]) in self.queue.iter().enumerate() {
+            if self.between[column] != b'.' {
+                continue;
+            }
+            let [from, to] = self.times(column);
+            let (mut area, mut most, mut near, mut length) = (0.0, 0.0_f64, 0.0_f64, 0.0);
+            for (index, (at, change)) in changes.iter().enumerate() {
+                length += change;
+                let end = changes.get(index + 1).map_or(*at, |(end, _)| *end);
+                let inside = end.min(to) - at.max(from);
+                if inside > 0.0 {
+                    area += length * inside;
+                    most = most.max(length);
+                }
+                // What happens at the edge of a column may be counted for its neighbour.
+                let slack = (to - from) * 1e-3;
+                if end > from - slack && *at < to + slack {
+                    near = near.max(length);
+                }
+            }
+            let (faint, solid) = (faint / 100.0, solid / 100.0);
+            let mean = high(area / (to - from));
+            assert!((solid - mean).abs() < 0.6, "column {column}: {solid} and not {mean}");
+            let least = high(most).min(high(near)) - 0.6;
+            let fits = (least..high(near) + 0.6).contains(&faint);
+            assert!(fits, "column {column}: {faint} and not {}", high(most));
+        }
+    }
+}
+
+/// At two zooms and in two widths, each column of pixels shows what was measured in its time.
+#[test]
+fn page_shows_what_was_measured() {
+    let recording = busy();
+    let timeline = Timeline::new(&recording);
+    for size in ["1500,700", "900,700"] {
+        let Some(seen) = seen_in(size, &recording, "measured", COLUMNS) else { return };
+        let number = |text: &str| text.parse::<f64>().unwrap();
+        for seen in seen.chunks(7) {
+            let queue = seen[4].split(',').map(|pair| {
+                let (faint, solid) = pair.split_once(' ').unwrap();
+                [number(faint), number(solid)]
+            });
+            let columns = Columns {
+                from: number(&seen[0]),
+                to: number(&seen[1]),
+                polls: seen[2].clone().into_bytes(),
+                sleeps: seen[3].clone().into_bytes(),
+                queue: queue.collect(),
+                between: seen[6].clone().into_bytes(),
+                timeline: &timeline,
+            };
+            columns.check_bars();
+            columns.check_queue(number(&seen[5]));
+        }
+    }
 }

@@ -68,6 +68,7 @@ impl Ahead {
         limit: usize,
         mut source: impl io::Read + Waits,
     ) -> Result<usize> {
+        // What is there comes first: a read that was dropped has left it.
         if self.is_empty() {
             self.bytes.resize(self.bytes.len().max(limit), 0);
             (self.start, self.end) = (0, 0);
@@ -89,6 +90,7 @@ impl Ahead {
     pub(crate) fn give_back<T: Target>(&mut self, target: &T) -> Result<()> {
         let count = self.end - self.start;
         if count > 0 {
+            // The system's position is behind what was read ahead.
             match target.move_back(i64::try_from(count).unwrap_or(i64::MAX)) {
                 Err(error) if error.kind() == ErrorKind::NotSeekable => return Ok(()),
                 result => result?,
@@ -141,6 +143,7 @@ impl Queue {
                 pending.jobs += 1;
                 pending.bytes += bytes;
             }
+            // The first job of this runtime, or the first since it had none.
             None => {
                 let wakers = Wakers::new();
                 self.pending.push(Pending { runtime, jobs: 1, bytes, wakers });
@@ -153,7 +156,10 @@ impl Queue {
         let Some(pending) = self.pending_of(runtime) else { return Wakers::new() };
         pending.jobs -= 1;
         pending.bytes -= bytes;
-        let wakers = if pending.is_full() { Wakers::new() } else { take(&mut pending.wakers) };
+
+        // All of them look again: how much room each of them needs is not known here.
+        let is_full = pending.is_full();
+        let wakers = if is_full { Wakers::new() } else { take(&mut pending.wakers) };
         self.pending.retain(|pending| pending.jobs > 0);
         wakers
     }
@@ -214,11 +220,15 @@ impl<T: Target> Shared<T> {
             // Released at once: others may begin writes meanwhile.
             let next = lock(&self.queue).next_write(last);
             let Some(write) = next else { return ahead };
+
+            // A write goes to where its user believes the position to be.
             let done = ahead.give_back(&self.target);
             let done = done.and_then(|()| self.target.write_all(&write.bytes));
+
             let mut report = lock(&write.report);
             report.spare = write.bytes;
             if let Err(error) = done {
+                // Where the writer is gone, the next one is told.
                 let is_orphan = report.is_orphan;
                 let mut queue = lock(&self.queue);
                 let teller = if is_orphan { &mut queue.untold } else { &mut report.error };
@@ -283,6 +293,8 @@ pub(crate) struct Writer<T: Target> {
 impl<T: Target> Drop for Writer<T> {
     fn drop(&mut self) {
         self.wait_no_longer();
+
+        // Its writes go on. What becomes of them is told to whoever asks next.
         let mut report = lock(&self.report);
         report.is_orphan = true;
         if let Some(error) = report.error.take() {
@@ -297,6 +309,7 @@ impl<T: Target> Writer<T> {
         queue.writers += 1;
         let number = queue.writers;
         drop(queue);
+
         let report = Arc::default();
         let (job, seeking, waits_in) = (None, None, None);
         Self { shared, buffer_max: BUFFER_MAX, job, seeking, report, number, waits_in }
@@ -309,7 +322,9 @@ impl<T: Target> Writer<T> {
     ) -> Poll<Option<(Doing, Result<u64>)>> {
         let Some((doing, handle)) = &mut self.job else { return Poll::Ready(None) };
         let result = ready!(Pin::new(handle).poll(context));
-        let (doing, _) = (*doing, self.job = None);
+        let doing = *doing;
+        self.job = None;
+
         let result = match (doing, result) {
             (_, Ok(result)) => result,
             // Whoever dropped the job has done the write, or is about to.

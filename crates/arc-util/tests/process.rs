@@ -622,3 +622,23 @@ async fn an_end_that_is_polled_by_hand_is_heard_of() {
     // Another waker than before: this one is woken.
     assert_eq!(soon(ends).await.unwrap().code(), Some(3));
 }
+
+#[arc::test]
+async fn a_function_is_called_between_fork_and_exec() {
+    // SAFETY: it is a system call, and nothing else is done.
+    let own_session = || Ok(rustix::process::setsid().map(drop)?);
+    let mut command = Command::new("cat");
+    command.stdin(Stdio::piped());
+    // SAFETY: as above.
+    let mut child = unsafe { command.pre_exec(own_session) }.spawn().unwrap();
+    let pid = Pid::from_raw(child.id().unwrap().cast_signed()).unwrap();
+    assert_eq!(rustix::process::getsid(Some(pid)).unwrap(), pid);
+    drop(child.stdin.take());
+    assert!(soon(child.wait()).await.unwrap().success());
+
+    // All of them are called, in their order, and the first error is that of `spawn`.
+    let fails = |number| move || Err(std::io::Error::from_raw_os_error(number));
+    // SAFETY: nothing is done that a signal handler may not do.
+    unsafe { command.pre_exec(fails(5)).pre_exec(fails(6)) };
+    assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(5));
+}

@@ -138,7 +138,8 @@ on_both_kinds! {
         assert_eq!(left_write.write_vectored(&parts).await.unwrap(), 6);
         let (mut one, mut two) = ([0; 3], [0; 9]);
         let mut parts = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-        assert_eq!(futures_util::AsyncReadExt::read_vectored(&mut right_read, &mut parts).await.unwrap(), 3);
+        let read = futures_util::AsyncReadExt::read_vectored(&mut right_read, &mut parts).await;
+        assert_eq!(read.unwrap(), 3);
         assert_eq!(right_read.read(&mut two).await.unwrap(), 3);
         assert_eq!((&one, &two[..3]), (b"abc", &b"def"[..]));
     }

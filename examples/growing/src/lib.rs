@@ -32,6 +32,7 @@ pub mod store;
 pub mod types;
 
 use arc::net::TcpListener;
+use arc::sync::CancellationToken;
 use std::env;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -52,6 +53,37 @@ pub async fn listen() -> io::Result<TcpListener> {
 /// The file that the command line names as its second argument.
 pub fn journal_file() -> PathBuf {
     env::args_os().nth(2).map_or_else(|| PathBuf::from("growing.journal"), PathBuf::from)
+}
+
+/// Gives a token that is cancelled by ctrl-c, or by the signal that a service manager sends. From
+/// now on, neither of them ends the process by itself: so call this before anybody is told that the
+/// server is there.
+///
+/// # Errors
+/// The system does not let the signals be caught.
+pub fn stop_at_signal() -> io::Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let cancels = stop.clone();
+    #[cfg(unix)]
+    {
+        use arc::signal::unix::{SignalKind, signal};
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        arc::spawn(async move {
+            arc::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            cancels.cancel();
+        });
+    }
+    #[cfg(not(unix))]
+    arc::spawn(async move {
+        if arc::signal::ctrl_c().await.is_ok() {
+            cancels.cancel();
+        }
+    });
+    Ok(stop)
 }
 
 /// Prints a line. A server goes on without its terminal.

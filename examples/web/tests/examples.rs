@@ -69,7 +69,7 @@ macro_rules! keep_their_promises {
 }
 
 keep_their_promises!(
-    grpc http2 https in_tokio tokio_crates tokio_streams tower_stack tracing websocket
+    both_kinds grpc http2 https in_tokio tokio_crates tokio_streams tower_stack tracing websocket
 );
 
 #[test]

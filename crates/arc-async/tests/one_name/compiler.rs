@@ -23,6 +23,16 @@ const PEER: &str = "pub use arc::net::unix::UCred;
 
     fn main() {}";
 
+const CLOCK: &str = "pub async fn stop() {
+        arc::time::pause();
+        arc::time::advance(arc::time::Duration::from_secs(1)).await;
+    }
+
+    #[arc::main(flavor = \"current_thread\", start_paused = true)]
+    async fn main() {
+        stop().await;
+    }";
+
 const ROWS: [Row; 9] = [
     Row {
         name: "prelude",
@@ -141,21 +151,13 @@ const ROWS: [Row; 9] = [
     },
     Row {
         name: "clock",
-        before: "pub async fn stop() {
-                arc::time::pause();
-                arc::time::advance(arc::time::Duration::from_secs(1)).await;
-            }
-
-            #[arc::main(start_paused = true)]
-            async fn main() {}",
+        before: CLOCK,
         errors: &[
             "cannot find function `pause` in module `arc::time`",
             "cannot find function `advance` in module `arc::time`",
-            "write flavor, workers, with or crate",
+            "cannot find function `run_paused` in module `arc::time`",
         ],
-        // Step 5 of the page, which has a test of its own: tests/clock.rs.
-        after: "#[arc::main]
-            async fn main() {}",
+        after: CLOCK,
     },
 ];
 
@@ -185,7 +187,7 @@ fn each_error_is_mended_by_what_the_page_says() {
     }
 
     let after = ROWS.map(|row| (row.name, row.after.to_owned()));
-    let features = format!("{FEATURES}, \"ucred\"");
+    let features = format!("{FEATURES}, \"test-util\", \"ucred\"");
     let package = Package::write("compiler-after", &dependencies(&features), &after);
     assert_eq!(package.errors_of_all(), "");
 }

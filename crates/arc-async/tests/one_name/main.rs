@@ -6,6 +6,8 @@
 
 #[cfg(target_os = "linux")]
 mod compiler;
+#[cfg(unix)]
+mod moved;
 mod packages;
 #[cfg(unix)]
 mod web;

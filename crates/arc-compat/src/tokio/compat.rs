@@ -2,7 +2,7 @@
 
 use crate::delegate::delegate_write;
 use pin_project_lite::pin_project;
-use std::io;
+use std::io::{self, SeekFrom};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
@@ -56,6 +56,8 @@ pin_project! {
         #[pin]
         inner: T,
         is_vectored: bool,
+        // Where a seek that has begun goes to.
+        seeks: Option<SeekFrom>,
     }
 }
 
@@ -65,14 +67,14 @@ impl<T> Compat<T> {
     /// `is_write_vectored` returns false, so that a writer with several buffers copies them
     /// into one first. The stream cannot be asked, because futures-io has no such method.
     pub fn new(inner: T) -> Self {
-        Self { inner, is_vectored: false }
+        Self { inner, is_vectored: false, seeks: None }
     }
 
     /// Wraps a stream that writes several buffers by one system call, as arc's sockets do.
     ///
     /// `is_write_vectored` returns true.
     pub fn vectored(inner: T) -> Self {
-        Self { inner, is_vectored: true }
+        Self { inner, is_vectored: true, seeks: None }
     }
 
     /// Returns a reference to the stream.
@@ -132,6 +134,43 @@ impl<T: tokio::io::AsyncBufRead> futures_io::AsyncBufRead for Compat<T> {
 
     fn consume(self: Pin<&mut Self>, count: usize) {
         self.project().inner.consume(count);
+    }
+}
+
+impl<T: futures_io::AsyncSeek> tokio::io::AsyncSeek for Compat<T> {
+    fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
+        *self.project().seeks = Some(position);
+        Ok(())
+    }
+
+    /// If no seek has begun, this is 0, and the stream is not asked: tokio's `seek` asks first
+    /// whether one is under way.
+    fn poll_complete(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        let this = self.project();
+        let Some(position) = *this.seeks else { return Poll::Ready(Ok(0)) };
+        let result = ready!(this.inner.poll_seek(context, position));
+        *this.seeks = None;
+        Poll::Ready(result)
+    }
+}
+
+impl<T: tokio::io::AsyncSeek> futures_io::AsyncSeek for Compat<T> {
+    fn poll_seek(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        position: SeekFrom,
+    ) -> Poll<io::Result<u64>> {
+        let mut this = self.project();
+
+        // One that was given up ends first.
+        if *this.seeks != Some(position) {
+            ready!(this.inner.as_mut().poll_complete(context))?;
+            this.inner.as_mut().start_seek(position)?;
+            *this.seeks = Some(position);
+        }
+        let result = ready!(this.inner.poll_complete(context));
+        *this.seeks = None;
+        Poll::Ready(result)
     }
 }
 

@@ -85,6 +85,8 @@ impl Chunk {
             let Some(entry) = rest.next() else {
                 return Self { entries, rest: None };
             };
+
+            // std's goes on after most errors. The user decides whether to.
             let failed = entry.is_err();
             entries.push_back(entry.map(DirEntry::new));
             if failed {
@@ -115,6 +117,7 @@ impl ReadDir {
                     if let Some(entry) = chunk.entries.pop_front() {
                         return Poll::Ready(entry.map(Some));
                     }
+
                     let Some(rest) = chunk.rest.take() else { return Poll::Ready(Ok(None)) };
                     let _ = inside();
                     let job = try_spawn_blocking(move || Chunk::read(rest));
@@ -122,6 +125,7 @@ impl ReadDir {
                 }
                 State::Reads(job) => {
                     let read = ready!(Pin::new(job).poll(context));
+                    // After an error there is nothing more.
                     self.state = State::Has(Chunk::default());
                     self.state = State::Has(read.map_err(given_up)?);
                 }
@@ -260,6 +264,7 @@ impl DirBuilder {
         if let Some(mode) = self.mode {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
         }
+
         async move {
             let owned = path.as_ref().to_owned();
             let created = run(move || builder.create(owned)).await;

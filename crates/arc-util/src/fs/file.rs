@@ -41,11 +41,11 @@ impl Target for std::fs::File {
 ///
 /// A write copies the bytes into a buffer, begins a job that writes them, and returns. The next
 /// operation waits for that job. An error of the system is returned, once, by the next `read`,
-/// `write`, `seek`, `flush`, `shutdown`, [`sync_all`](Self::sync_all), [`sync_data`](Self::sync_data)
-/// or [`set_len`](Self::set_len), whichever is first. The other operations leave it. `flush` and
-/// `shutdown` wait until the system has all bytes, which does not mean that they are on the disk:
-/// `sync_all` waits for that. `shutdown` closes nothing; the file is closed when it is dropped, and
-/// what has begun is done.
+/// `write`, `seek`, `flush`, `shutdown`, [`sync_all`](Self::sync_all),
+/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len), whichever is first. The other
+/// operations leave it. `flush` and `shutdown` wait until the system has all bytes, which does not
+/// mean that they are on the disk: `sync_all` waits for that. `shutdown` closes nothing; the file
+/// is closed when it is dropped, and what has begun is done.
 ///
 /// A write that was accepted is not lost. If the file is dropped, the job goes on, and nobody is
 /// told of an error: flush the file to see it. If the runtime ends before the job has begun, the
@@ -185,11 +185,13 @@ impl File {
             // A job of a future that was dropped may not have begun. What it reads is given back.
             arc::time::sleep(Duration::from_millis(1)).await;
         }
+
         let shared = self.0.shared.clone();
         let file = run(move || {
             shared.settle().give_back(&shared.target)?;
             shared.target.try_clone()
         });
+
         let mut file = Self::from_std(file.await?);
         file.0.buffer_max = self.0.buffer_max;
         Ok(file)
@@ -233,7 +235,8 @@ impl File {
 
         // Goes when this future does. The job looks for it when nobody can get ahead of it.
         let wanted = Arc::new(());
-        let (shared, is_wanted) = (self.0.shared.clone(), Arc::downgrade(&wanted));
+        let is_wanted = Arc::downgrade(&wanted);
+        let shared = self.0.shared.clone();
         let done = run(move || {
             let mut ahead = shared.settle();
             if is_wanted.strong_count() > 0 {
@@ -243,6 +246,7 @@ impl File {
             }
             Ok(())
         });
+
         let done = done.await;
         drop(wanted);
         done
@@ -350,9 +354,11 @@ impl tokio::io::AsyncRead for File {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
         let writer = &mut self.get_mut().0;
+        // Such a read tells nothing of the file, not even an error.
         if buffer.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
+
         loop {
             // The end that a dropped read has found may be another one by now.
             let changes = writer.shared.changes.load(Ordering::Relaxed);
@@ -366,6 +372,8 @@ impl tokio::io::AsyncRead for File {
             if writer.take_ahead(buffer) {
                 return Poll::Ready(Ok(()));
             }
+
+            // No more than is asked for: as a rule, nothing has to be given back.
             let limit = buffer.remaining().min(writer.buffer_max);
             writer.begin(Doing::Read(changes), move |file, ahead| {
                 ahead.fill(limit, file).map(|count| count as u64)
@@ -387,6 +395,7 @@ impl futures_io::AsyncSeek for File {
     ) -> Poll<Result<u64>> {
         let writer = &mut self.get_mut().0;
         let mut is_again = false;
+
         loop {
             match ready!(writer.poll_job(context)) {
                 Some((Doing::Seek(done, again), result)) if done == position => {

@@ -85,6 +85,8 @@ where
                 must_pay = false;
             }
 
+            // While the reader waits, the peer gets what was written so far: it may be what the
+            // reader waits for an answer to.
             let filled = Pin::new(&mut *reader).poll_fill_buf(context);
             if filled.is_pending() && must_flush {
                 ready!(poll_flush(Pin::new(&mut *writer), context))?;
@@ -95,6 +97,7 @@ where
                 continue;
             };
 
+            // The reader has ended.
             if filled.is_empty() {
                 ready!(poll_flush(Pin::new(&mut *writer), context))?;
                 return Poll::Ready(Ok(copied));
@@ -106,6 +109,7 @@ where
                 continue;
             };
 
+            // A writer that takes nothing would be asked for ever.
             if written == 0 {
                 return Poll::Ready(Err(ErrorKind::WriteZero.into()));
             }
@@ -189,6 +193,7 @@ where
     let (mut forth, mut back) = (Way::new(forth_size), Way::new(back_size));
     let mut forth_is_first = true;
     poll_fn(|context| {
+        // Each poll moves both directions, whichever of them has woken the task.
         let (mut there, mut here) = (Poll::Pending, Poll::Pending);
         for is_forth in [forth_is_first, !forth_is_first] {
             let (first, second) = (Pin::new(&mut *first), Pin::new(&mut *second));
@@ -303,6 +308,7 @@ impl Way {
         let mut room = ReadBuf::new(&mut self.buffer[self.filled.end..]);
         let read = match unless_interrupted(ready!(reader.poll_read(context, &mut room))) {
             Ok(Some(())) => room.filled().len(),
+            // To try again is an attempt like another.
             Ok(None) => {
                 self.must_pay = true;
                 return Poll::Ready(());
@@ -312,6 +318,8 @@ impl Way {
                 0
             }
         };
+
+        // Nothing that was read is the end, also if there was an error.
         self.filled.end += read;
         self.has_ended = read == 0;
         // Once at the end, also if nothing was copied. Not later: the writer may be closing then.
@@ -329,6 +337,8 @@ impl Way {
     ) -> Poll<Result<u64>> {
         if !self.is_closed {
             ready!(self.poll_copy(context, reader, writer.as_mut()))?;
+
+            // The other direction goes on: the peer gets to know that this one has ended.
             while unless_interrupted(ready!(writer.as_mut().poll_shutdown(context)))?.is_none() {}
             self.is_closed = true;
         }

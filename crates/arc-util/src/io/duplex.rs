@@ -65,8 +65,8 @@ pub struct DuplexStream {
 /// Creates a reader and a writer that are connected in memory. Up to `capacity` bytes are held; the
 /// writer waits when it is full.
 ///
-/// Shut the writer down to end the stream. Dropping it alone does not end the stream, as in tokio: the
-/// halves share one [`SimplexStream`].
+/// Shut the writer down to end the stream. Dropping it alone does not end the stream, as in tokio:
+/// the halves share one [`SimplexStream`].
 ///
 /// # Panics
 ///
@@ -164,6 +164,8 @@ impl Pipe {
         let before = state.bytes.len();
         move_front(&mut state.bytes, buffer);
         let read = before - state.bytes.len();
+
+        // There is room only if something was taken.
         let writer = state.writer.take_if(|_| read > 0);
         drop(state);
         wake_all(writer);
@@ -199,6 +201,7 @@ impl Pipe {
         }
 
         let before = state.bytes.len();
+        // What does not fit is for the next write.
         for part in parts {
             let fits = part.len().min(self.capacity - state.bytes.len());
             state.bytes.extend(&part[..fits]);
@@ -217,6 +220,8 @@ impl Pipe {
         state.has_ended = true;
         let (reader, writer) = (state.reader.take(), state.writer.take());
         drop(state);
+
+        // The reader finds the end. Nobody writes here any more.
         wake_all(reader);
         drop(writer);
     }
@@ -228,6 +233,8 @@ impl Pipe {
         let bytes = std::mem::take(&mut state.bytes);
         let (reader, writer) = (state.reader.take(), state.writer.take());
         drop(state);
+
+        // The writer finds that it is broken. Nobody reads here any more.
         wake_all(writer);
         drop((bytes, reader));
     }

@@ -7,8 +7,8 @@
 //! would never let others run is arc's, with tokio's name and arc's budget: [`empty`], [`sink`],
 //! [`repeat`], [`duplex`], [`simplex`], [`copy`] and so on.
 //!
-//! Every stream of arc's has the traits of futures-io as well. They are in [`futures`]. In the scope
-//! of both extension traits, what both have is ambiguous: import one of them.
+//! Every stream of arc's has the traits of futures-io as well. They are in [`futures`]. In the
+//! scope of both extension traits, what both have is ambiguous: import one of them.
 //!
 //! # Cancellation
 //!

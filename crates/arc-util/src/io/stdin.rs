@@ -112,13 +112,17 @@ impl Input {
     fn serve(&self) {
         let mut buffer = vec![0; BUFFER];
         while self.is_asked() {
+            // Without the lock: this may take for ever.
             let read = would_block::read(&mut io::stdin(), &mut buffer);
+
             let mut state = self.lock();
             match read {
                 Ok(0) => state.last = Some(Ok(())),
                 Ok(count) => state.bytes.extend(&buffer[..count]),
                 Err(error) => state.last = Some(Err(error)),
             }
+
+            // It reads on only when somebody asks again.
             state.is_wanted = false;
             let readers = take(&mut state.readers);
             drop(state);
@@ -131,6 +135,8 @@ impl Input {
         let nobody = |state: &mut State| !state.is_wanted;
         let waited = self.wanted.wait_timeout_while(self.lock(), KEEP_ALIVE, nobody);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+
+        // Under the lock: whoever asks from now on starts another thread.
         if !state.is_wanted {
             state.process = None;
         }
@@ -139,12 +145,14 @@ impl Input {
 
     /// Asks the thread for more, and starts it if it does not run.
     fn ask(&'static self, state: &mut State) -> Result<()> {
+        // A process that was forked has not got the thread.
         let process = Some(std::process::id());
         if state.process != process {
             let thread = std::thread::Builder::new().name("arc-stdin".into());
             thread.spawn(|| self.serve()).map_err(no_thread)?;
             state.process = process;
         }
+
         state.is_wanted = true;
         self.wanted.notify_one();
         Ok(())
@@ -158,6 +166,8 @@ impl AsyncRead for Stdin {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
         ready!(pin!(consume_budget()).poll(context));
+
+        // A waker is foreign code: it is cloned, woken and dropped without the lock.
         let waker = context.waker().clone();
         let mut state = INPUT.lock();
         if buffer.remaining() == 0 || !state.bytes.is_empty() {
@@ -167,6 +177,7 @@ impl AsyncRead for Stdin {
         if let Some(last) = state.last.take() {
             return Poll::Ready(last);
         }
+
         INPUT.ask(&mut state)?;
         let before = state.readers.insert(self.0, waker);
         drop(state);

@@ -1,9 +1,9 @@
 //! Sockets, and how names are looked up.
 //!
 //! Every socket here dereferences to an [`Async`](arc::io::Async) around a socket of std. So it has
-//! `readable`, `writable`, `read_with` and so on, and `get_ref` gives access to the methods of std's
-//! socket. The exception is [`TcpSocket`], which is registered with the runtime only when it listens
-//! or connects.
+//! `readable`, `writable`, `read_with` and so on, and `get_ref` gives access to the methods of
+//! std's socket. The exception is [`TcpSocket`], which is registered with the runtime only when it
+//! listens or connects.
 //!
 //! What is a stream has the traits of tokio and those of futures-io.
 

@@ -14,9 +14,7 @@ use std::process::{Command as StdCommand, ExitStatus, Output, Stdio};
 /// It is reusable: each [`spawn`](Self::spawn) starts another process. What std's command inherits
 /// by default, this one inherits: environment, folder, and the standard streams.
 ///
-/// std's methods that are not here are called on [`as_std_mut`](Self::as_std_mut). One of them is
-/// `pre_exec` of `std::os::unix::process::CommandExt`: it is `unsafe`, and this crate has no such
-/// code.
+/// std's methods that are not here are called on [`as_std_mut`](Self::as_std_mut).
 ///
 /// # Examples
 ///
@@ -198,6 +196,7 @@ impl Command {
              `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \
              `Handle::enter`"
         );
+        // Before there is a process whose end could be missed.
         #[cfg(unix)]
         super::unix::take_over();
         Child::new(self.std.spawn()?, self.kill_on_drop)
@@ -304,6 +303,40 @@ impl Command {
     /// with the number of the process.
     pub fn process_group(&mut self, group: i32) -> &mut Self {
         std::os::unix::process::CommandExt::process_group(&mut self.std, group);
+        self
+    }
+
+    /// Calls a function in the child between `fork` and `exec`, after the functions that were set
+    /// before. If one of them fails, the process is not started, and
+    /// [`spawn`](Self::spawn) returns its error.
+    ///
+    /// # Safety
+    ///
+    /// That of std's [`pre_exec`](std::os::unix::process::CommandExt::pre_exec). The child has a
+    /// copy of the program's memory and only the thread that forks. Locks of other threads stay
+    /// locked, also the allocator's. So the function may only do what a signal handler may: it must
+    /// not allocate, not lock, and not use arc.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::process::Command;
+    /// # #[arc::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let mut command = Command::new("true");
+    /// // SAFETY: `setsid` is a system call, and nothing else is done.
+    /// unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
+    /// assert!(command.status().await?.success());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[expect(unsafe_code, reason = "std's is unsafe, and so is tokio's")]
+    pub unsafe fn pre_exec<F>(&mut self, function: F) -> &mut Self
+    where
+        F: FnMut() -> Result<()> + Send + Sync + 'static,
+    {
+        // SAFETY: the caller promises what std demands.
+        unsafe { std::os::unix::process::CommandExt::pre_exec(&mut self.std, function) };
         self
     }
 }

@@ -5,7 +5,10 @@ use crate::task::TaskInfo;
 use arc::task::Id;
 use std::fmt;
 use std::mem::discriminant;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a thread takes at most that was woken, as a rule.
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// What every task of a runtime did at one moment; made by
 /// [`Handle::dump`].
@@ -40,6 +43,19 @@ struct Activity {
 
 impl Dump {
     pub(super) fn take(handle: &Handle) -> Self {
+        let first = Self::look(handle);
+        if first.waits.are_sure() {
+            return first;
+        }
+
+        // A wake-up that was on its way would have come by then.
+        std::thread::sleep(A_MOMENT);
+        let mut dump = Self::look(handle);
+        dump.waits.retain_those_of(&first.waits);
+        dump
+    }
+
+    fn look(handle: &Handle) -> Self {
         // Before the list of tasks. If a task has had no further poll by then, it still waits for
         // what it waited for here.
         let asked = Asked::now();
@@ -108,7 +124,7 @@ impl fmt::Display for Dump {
         let (s, t) = (plural(tasks), plural(workers));
         writeln!(formatter, "arc: {tasks} unfinished task{s}, {workers} worker{t}")?;
         for finding in &self.waits.findings {
-            writeln!(formatter, "  {finding}")?;
+            writeln!(formatter, "  {}", finding.text)?;
         }
         for (place, task) in self.tasks.iter().enumerate() {
             write!(formatter, "  {task}")?;
@@ -140,7 +156,7 @@ struct Waits {
     /// Of the futures in `block_on`, which are in no list of tasks.
     mains: Vec<String>,
     /// Who cannot go on.
-    findings: Vec<String>,
+    findings: Vec<Finding>,
 }
 
 #[cfg(not(feature = "waits"))]
@@ -156,9 +172,21 @@ mod waits {
         }
     }
 
+    /// Nothing is found.
+    #[derive(Clone, Debug)]
+    pub(super) struct Finding {
+        pub(super) text: String,
+    }
+
     impl Waits {
         pub(super) const NOT_KNOWN: &str =
             "what a task waits for, tasks of a LocalSet, futures in block_on";
+
+        pub(super) fn are_sure(&self) -> bool {
+            true
+        }
+
+        pub(super) fn retain_those_of(&mut self, _first: &Self) {}
 
         pub(super) fn new(_asked: Asked, _tasks: &[TaskInfo]) -> Self {
             Self::default()
@@ -170,6 +198,7 @@ mod waits {
 mod waits {
     use super::{Id, TaskInfo, Waits, find};
     use crate::task::TaskState;
+    pub(super) use arc_trace::waits::Finding;
     use arc_trace::waits::{Program, Waiting, mains, runtimes, waiting};
 
     /// What was known of the waits before the list of tasks was made.
@@ -184,6 +213,19 @@ mod waits {
     impl Waits {
         pub(super) const NOT_KNOWN: &str =
             "what futures of other crates wait for, tasks of a LocalSet";
+
+        /// Whether one look is enough.
+        pub(super) fn are_sure(&self) -> bool {
+            self.findings.iter().all(|finding| finding.unless_polled.is_empty())
+        }
+
+        /// What is not sure is so if an earlier look has found the same.
+        pub(super) fn retain_those_of(&mut self, first: &Self) {
+            let is_so = |finding: &Finding| {
+                finding.unless_polled.is_empty() || first.findings.contains(finding)
+            };
+            self.findings.retain(is_so);
+        }
 
         pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo]) -> Self {
             let mains = mains();
@@ -243,7 +285,7 @@ mod waits {
         }
     }
 }
-use waits::Asked;
+use waits::{Asked, Finding};
 
 /// Prints a dump to standard error whenever the process gets a signal.
 #[cfg(unix)]

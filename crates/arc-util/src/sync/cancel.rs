@@ -90,6 +90,7 @@ impl Drop for Node {
     fn drop(&mut self) {
         let mut next = self.parent.take();
         while let Some((parent, key)) = next {
+            // A parent that was cancelled has forgotten its children.
             if let Some(children) = &mut *parent.children() {
                 children.remove(key);
             }
@@ -111,6 +112,7 @@ impl CancellationToken {
     pub fn child_token(&self) -> Self {
         let _family = self.node.family();
         let mut children = self.node.children();
+        // It has been cancelled. So is the child, which needs no parent for that.
         let Some(entries) = &mut *children else {
             drop(children);
             let child = Self::new();
@@ -337,6 +339,7 @@ impl<T: Deref<Target = CancellationToken>, N: Future<Output = ()>> Future for Wa
             this.asks.tell(&this.token.node.told, false);
             return Poll::Ready(());
         }
+
         let cancelled = this.cancelled.poll(context);
         this.asks.tell(&this.token.node.told, cancelled.is_pending());
         cancelled
@@ -372,10 +375,13 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        // A future that begins after the token was cancelled is not polled at all.
         let begins = !replace(this.is_running, true);
         if begins && this.cancelled.token.is_cancelled() {
             return Poll::Ready(None);
         }
+
+        // The future first: its output counts, if both are ready.
         begins_choice();
         let polled = match this.future.poll(context) {
             Poll::Ready(output) => Poll::Ready(Some(output)),

@@ -2,7 +2,7 @@
 //!
 //! tokio's guards that own their lock have an `Arc` of tokio's type, and what is told of a lock
 //! stands beside that type. So a guard that owns its lock is one of tokio's that borrow, beside the
-//! `Arc` that it borrows from. That takes the only `unsafe` of this crate.
+//! `Arc` that it borrows from. That takes `unsafe`.
 
 use super::told::Held;
 use std::fmt;

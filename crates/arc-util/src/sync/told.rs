@@ -137,8 +137,8 @@ mod on {
             .await
         }
 
-        /// The task has got it, as long as what is returned lives. That may be moved to another task
-        /// if it owns its share of the lock, or if the lock is a static.
+        /// The task has got it, as long as what is returned lives. That may be moved to another
+        /// task if it owns its share of the lock, or if the lock is a static.
         pub(crate) fn holds_since(&self, line: Line, is_owned: bool) -> Held {
             if !is_on() {
                 return Held(None);

@@ -12,7 +12,8 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-/// Polls within the budget, by a `poll_` function, and tells that the task waits if that is pending.
+/// Polls within the budget, by a `poll_` function, and tells that the task waits if that is
+/// pending.
 #[inline]
 pub(super) fn poll_wait<R>(
     told: &Told,

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local};
-use crate::sync::told::{Joins, Told, What};
+use crate::sync::told::{AsksOf, Joins, Told, What};
 use crate::wake::wake_all;
 use arc::runtime::Handle;
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle, with_budget};
@@ -122,6 +122,8 @@ impl<T: 'static> JoinSet<T> {
 
     fn insert_local(&mut self, handle: LocalJoinHandle<T>) -> LocalAbortHandle {
         let abort = handle.abort_handle();
+        // Nothing is told of a local task: who joins it may go on all the same.
+        self.told.grows(1);
         self.push(Joining::Local(handle));
         abort
     }
@@ -161,7 +163,13 @@ impl<T: 'static> JoinSet<T> {
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         // The tasks that are left are not awaited after it.
         let _joins = Joins;
-        poll_fn(|context| self.poll_next(context)).await
+        let mut asks = AsksOf::new();
+        poll_fn(|context| {
+            let joined = self.poll_next(context);
+            asks.tell(&self.told, joined.is_pending());
+            joined
+        })
+        .await
     }
 
     /// Removes a task that has ended and returns its output. Does not wait.

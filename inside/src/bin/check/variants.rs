@@ -1,9 +1,9 @@
 //! Makes variants of what solves an exercise, and says which of them the exercise accepts.
 //!
 //! A list of wrong solutions has what somebody has thought of. This makes the others by rule: a
-//! step is left out, two are swapped, a lock is released in between, an ordering is weakened, an
-//! atomic step is taken in two, a waker is dropped and not woken, cloned and not taken, forgotten
-//! and not dropped, a condition is turned round.
+//! step or a block is left out, two are swapped, a lock is released in between, an ordering is
+//! weakened, an atomic step is taken in two, a waker is dropped and not woken, cloned and not
+//! taken, forgotten and not dropped, a condition is turned round.
 //!
 //! Most variants are wrong, and must be refused. One that is accepted must be listed with its
 //! reason, in `exercises/solutions/`: among the right ones, or behind a line `ACCEPTED`. There the
@@ -113,6 +113,13 @@ pub fn variants_of(lines: &[String], is_yours: &[bool]) -> Vec<Variant> {
             add(kind, at, 1, new);
         }
 
+        if let Some(end) = end_of_block(lines, at) {
+            add("block-left-out", at, end + 1 - at, Vec::new());
+            if !code.contains("let ") && !code.starts_with("match ") {
+                add("always", at, end + 1 - at, lines[at + 1..end].to_vec());
+            }
+        }
+
         let is_step = is_step(line);
         // The next line of code, if the two can be swapped.
         let next = (at + 1..lines.len()).find(|next| is_code(&lines[*next]));
@@ -189,6 +196,17 @@ fn variants_of_line(line: &str) -> Vec<(&'static str, Vec<String>)> {
 /// Whether the line is a whole statement.
 fn is_step(line: &str) -> bool {
     line.trim().ends_with(';') && !line.trim().starts_with('}')
+}
+
+/// The last line of the block that begins in this one, if it has no `else`.
+fn end_of_block(lines: &[String], at: usize) -> Option<usize> {
+    let code = lines[at].trim();
+    let is_block = ["if ", "while ", "for ", "match "].iter().any(|word| code.starts_with(word));
+    if !is_block || !code.ends_with('{') {
+        return None;
+    }
+    let end = (at + 1..lines.len()).find(|end| depth(&lines[*end]) <= depth(&lines[at]))?;
+    (lines[end].trim() == "}").then_some(end)
 }
 
 fn depth(line: &str) -> usize {
@@ -357,6 +375,15 @@ mod tests {
         assert!(variants.contains(&("swapped", "waker.wake();\ndrop(state);".to_owned())));
         assert!(variants.contains(&("not-woken", "drop(waker);".to_owned())));
         assert!(variants.contains(&("forgotten", "std::mem::forget(state);".to_owned())));
+    }
+
+    #[test]
+    fn block_is_left_out_or_always_runs() {
+        let variants =
+            made("if is_full {\n    spill();\n}\nif a {\n    b();\n} else {\n    c();\n}");
+        assert!(variants.contains(&("block-left-out", String::new())));
+        assert!(variants.contains(&("always", "    spill();".to_owned())));
+        assert_eq!(variants.iter().filter(|it| it.0 == "always").count(), 1);
     }
 
     #[test]

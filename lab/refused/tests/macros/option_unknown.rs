@@ -1,5 +1,5 @@
 #[arc::main(threads = 4)]
 async fn main() {}
 
-#[arc::test(workers = 1, start_paused = true)]
+#[arc::test(workers = 1, local = true)]
 async fn works() {}

@@ -1,0 +1,52 @@
+//! The script of docs/TOKIO.md that writes `arc` for the crate tokio, and leaves all else.
+
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+/// Each line as it is on tokio and on arc.
+const LINES: [(&str, &str); 12] = [
+    ("use tokio::{io, net::TcpStream};", "use arc::{io, net::TcpStream};"),
+    ("use ::tokio::sync::mpsc;", "use ::arc::sync::mpsc;"),
+    ("use tokio as rt;", "use arc as rt;"),
+    ("extern crate tokio;", "extern crate arc;"),
+    ("#[tokio::main(flavor = \"current_thread\")]", "#[arc::main(flavor = \"current_thread\")]"),
+    ("/// Calls [`tokio::spawn`].", "/// Calls [`arc::spawn`]."),
+    ("type At = Option<tokio :: time::Instant>;", "type At = Option<arc :: time::Instant>;"),
+    // These are no names of the crate.
+    ("use tokio_util::codec;", "use tokio_util::codec;"),
+    ("use crate::tokio::Wrapper;", "use crate::tokio::Wrapper;"),
+    ("fn run() { self::tokio::run() }", "fn run() { self::tokio::run() }"),
+    ("#[cfg(feature = \"tokio\")]", "#[cfg(feature = \"tokio\")]"),
+    ("const TARGET: &str = \"tokio::task\";", "const TARGET: &str = \"tokio::task\";"),
+];
+
+#[test]
+fn names_of_the_crate_are_replaced_and_others_are_told() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("moved");
+    let _ = fs::remove_dir_all(&program);
+    fs::create_dir_all(program.join("src/target")).expect("the folder can be made");
+    let own = "pub(crate) mod tokio;\nfn run() { tokio::run() }\n";
+    let before = LINES.map(|(before, _)| format!("{before}\n")).concat();
+    fs::write(program.join("src/own.rs"), own).expect("it can be written");
+    fs::write(program.join("src/main.rs"), &before).expect("it can be written");
+    fs::write(program.join("src/target/built.rs"), &before).expect("it can be written");
+    let manifest = "[dependencies]\ntokio = \"1\"\ntokio-util = \"0.7\"\n";
+    fs::write(program.join("Cargo.toml"), manifest).expect("it can be written");
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/from-tokio.sh");
+    let output = Command::new("sh").arg(script).current_dir(&program).output().expect("it starts");
+    assert!(output.status.success(), "{output:?}");
+    let read = |file| fs::read_to_string(program.join(file)).expect("it is there");
+    let after = LINES.map(|(_, after)| format!("{after}\n")).concat();
+    assert_eq!(read("src/main.rs"), after);
+    assert_eq!(read("src/own.rs"), own);
+    assert_eq!(read("src/target/built.rs"), before);
+
+    let printed = String::from_utf8(output.stdout).expect("a text");
+    for line in ["./src/own.rs:1:pub(crate) mod tokio;", "./Cargo.toml:2:tokio = \"1\""] {
+        assert!(printed.contains(line), "{line} is not in\n{printed}");
+    }
+    let told: Vec<_> = printed.lines().filter(|line| line.starts_with("./src/main.rs:")).collect();
+    assert_eq!(told.len(), 4, "{printed}");
+}

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Writes `arc` for the crate `tokio` in all Rust files below this folder, and prints what it has left
+# to you. docs/TOKIO.md says what comes before and after.
+#
+#     sh from-tokio.sh
+#
+# A module or a feature of your own that is named tokio keeps its name: `mod tokio`, `crate::tokio::`,
+# `feature = "tokio"`. A file that declares such a module is left as it is, because a path there that
+# begins with `tokio::` may mean either.
+set -eu
+
+test -f Cargo.toml || { echo "run this in the folder of the program's Cargo.toml" >&2; exit 1; }
+
+rust_files() {
+    find . \( -name target -o -name '.?*' \) -prune -o -name '*.rs' -exec grep -lw "$@" {} +
+}
+
+declares='^[[:space:]]*(pub(\([a-z: ]*\))?[[:space:]]+)?mod[[:space:]]+tokio[[:space:]]*[;{]'
+own=$(rust_files -E "$declares" || true)
+
+# Behind `name::` it is an item of another path, but `::tokio` is the crate. The crate is named by a
+# path (`tokio::`, `tokio` before `as`, `;` or `,` in a `use`), and `mod tokio;` is none.
+rust_files tokio | while read -r file; do
+    case "$own" in *"$file"*) continue ;; esac
+    perl -pi -e 's/(?<!\w::)(?<!["\w.-])\btokio(?=\s*::)/arc/g;
+        s/\b(use|extern\s+crate)\s+(::)?tokio(?=\s*(;|\bas\b))/$1 . " " . ($2 || "") . "arc"/ge;' "$file"
+done
+
+echo "Left in Rust files, as modules, features or text of your own:"
+rust_files tokio | while read -r file; do grep -nHw tokio "$file"; done || true
+echo
+echo "To be changed in Cargo.toml (axum is without its features tokio and ws):"
+find . \( -name target -o -name '.?*' \) -prune -o -name Cargo.toml -exec grep -nHE '\btokio\b|^axum' {} + || true
