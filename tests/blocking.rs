@@ -304,9 +304,7 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
                 ran.add();
                 drop(captured);
             });
-            let second_id = second.id();
-            let left = runtime.shutdown(limit);
-            assert!(left.iter().all(|task| task.id != second_id), "{left:?}");
+            runtime.shutdown(limit);
             let other = current_thread();
             assert!(other.block_on(second).unwrap_err().is_cancelled());
             assert_eq!((ran.get(), dropped.get()), (0, 1));
@@ -710,7 +708,7 @@ mod when_no_thread_can_be_started {
             let tried = runtime.block_on(async { arc::task::try_spawn_blocking(|| ()).map(drop) });
             let error = tried.unwrap_err();
             assert_eq!(error.raw_os_error(), Some(EAGAIN));
-            assert!(runtime.tasks().is_empty(), "{:?}", runtime.tasks());
+            expect_tasks(&runtime, 0);
             allow_threads(1000);
             assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 7)).unwrap(), 7);
         });

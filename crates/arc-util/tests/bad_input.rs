@@ -478,3 +478,31 @@ mod unix {
         panics("signal", "outside a runtime", text, || signal(SignalKind::hangup()));
     }
 }
+
+#[test]
+fn a_limit_of_polls_says_its_range() {
+    let builder = || crate::watched::builder(1);
+    let text = "long_poll_limit must be in 1ns..";
+    panics("Builder::long_poll_limit", "ZERO", text, || {
+        builder().long_poll_limit(Duration::ZERO).clone()
+    });
+    let built = builder().long_poll_limit(Duration::MAX).build();
+    assert_eq!(built.expect("it is built").block_on(async { 1 }), 1);
+    goes("Builder::long_poll_limit", "MAX", "works: nothing is reported");
+}
+
+#[test]
+fn names_of_tasks_are_any_text() {
+    run(1, || async {
+        let long = "x".repeat(1 << 20);
+        for (name, input) in [("", "\"\""), ("a\0b", "a null byte"), (&*long, "1 MiB")] {
+            let task = arc::task::spawn_named(name, pending::<()>());
+            let listed = arc_util::runtime::Handle::current().tasks();
+            let names: Vec<_> = listed.iter().filter_map(|it| it.name.as_deref()).collect();
+            assert_eq!(names, [name]);
+            task.abort();
+            assert!(task.await.unwrap_err().is_cancelled());
+            goes("task::spawn_named", input, "works: it is listed so");
+        }
+    });
+}
