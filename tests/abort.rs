@@ -4,7 +4,6 @@
 use crate::common::*;
 use arc::io::AsyncReadExt;
 use arc::net::TcpStream;
-use arc::runtime::Handle;
 use arc::task::{JoinHandle, yield_now};
 use arc::time::sleep;
 use std::future::{pending, poll_fn};

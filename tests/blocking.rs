@@ -313,37 +313,26 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     }
 }
 
-/// Neither of two threads that are being started comes to be. Each caller is told, and no job is
-/// left.
+/// Neither of two threads that are being started comes to be, as no name is found for them. Each
+/// caller gets that panic, and no job is left.
 #[test]
 fn jobs_whose_threads_fail_together_are_both_refused() {
     within_deadline(|| {
-        let failing = Counter::new();
-        let name = named_after(move || {
-            failing.add();
-            failing.wait_for(2);
-            panic!("{ON_PURPOSE}");
-        });
+        let name = || {
+            // The threads of jobs alone are named inside the runtime.
+            assert!(Handle::try_current().is_err(), "{ON_PURPOSE}");
+            "a thread".to_owned()
+        };
         let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
         let dropped = Counter::new();
         on_threads(2, |_| {
             let held = dropped.on_drop();
             let text = panic_of(|| drop(runtime.spawn_blocking(move || drop(held))));
-            assert!(text.contains("can start none"), "{text}");
+            assert!(text.contains(ON_PURPOSE), "{text}");
         });
         assert_eq!(dropped.get(), 2);
+        expect_tasks(&runtime, 0);
     });
-}
-
-/// Names a thread, and does something before if it is one for a job: not a worker, and not the
-/// monitor.
-fn named_after(act: impl Fn() + Send + Sync + 'static) -> impl Fn() -> String + Send + Sync {
-    move || {
-        if Handle::try_current().is_ok() {
-            act();
-        }
-        "a thread".to_owned()
-    }
 }
 
 /// The runtime begins to end while the thread for the job is being started. A poll waits for the
@@ -352,8 +341,13 @@ fn named_after(act: impl Fn() + Send + Sync + 'static) -> impl Fn() -> String + 
 fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
     within_deadline(|| {
         let pause = Pause::new();
+        let hook = move || {
+            if thread::current().name().unwrap().ends_with("blocking") {
+                pause.here();
+            }
+        };
         let mut builder = builder(1).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-        let runtime = builder.thread_name_fn(named_after(move || pause.here())).build().unwrap();
+        let runtime = builder.on_thread_start(hook).build().unwrap();
         let handle = runtime.handle().clone();
         let task = runtime.spawn(async {
             let (held, is_dropped) = mpsc::channel::<()>();
@@ -364,30 +358,28 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
         let dropping = thread::spawn(move || drop(runtime));
         let panics = || catch_unwind(AssertUnwindSafe(|| handle.block_on(async {}))).is_err();
         wait_until("the end has begun", panics);
+        assert!(!task.is_finished());
         pause.pass();
         dropping.join().unwrap();
-        drop(task);
+        assert!(task.is_finished());
     });
 }
 
-/// The runtime ends, from its beginning to its end, while the thread for the job is being started.
 /// Nobody finds the runtime by its id any more when the job is refused.
 #[test]
-fn a_job_that_is_refused_as_the_runtime_ends_is_in_no_list() {
-    within_deadline(|| {
-        let pause = Pause::new();
-        let name = named_after(move || pause.here());
-        let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
+fn a_job_that_is_refused_after_the_runtime_is_in_no_list() {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
-        let spawner = thread::spawn(move || {
-            let _guard = handle.enter();
-            drop(spawn_blocking(|| unreachable!("the runtime has ended")));
-            handle.tasks()
-        });
-        pause.reached();
         drop(runtime);
-        pause.pass();
-        assert!(spawner.join().unwrap().is_empty());
+        let dropped = Counter::new();
+        let held = dropped.on_drop();
+        let job = handle.spawn_blocking(move || {
+            drop(held);
+            unreachable!("the runtime has ended")
+        });
+        assert!(job.is_finished());
+        assert_eq!(dropped.get(), 1);
+        expect_tasks(&handle, 0);
     });
 }
 

@@ -5,7 +5,7 @@ use crate::common::*;
 use arc::runtime::Runtime;
 use arc::task::yield_now;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 

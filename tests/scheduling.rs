@@ -59,6 +59,17 @@ fn tasks_queued_behind_a_long_poll_are_run_by_others() {
     });
 }
 
+/// Whether polls count as short depends on what else the machine does. So this is tried until it
+/// comes out as it must.
+fn with_short_polls(workers: usize, is_seen: fn(&Runtime) -> bool) {
+    let comes_out = move |_| {
+        let runtime = runtime(workers);
+        make_polls_short(&runtime);
+        is_seen(&runtime)
+    };
+    within_deadline(move || assert!((0..100).any(comes_out)));
+}
+
 /// However many there are: none has its turn twice while another waits for one. (When polls become
 /// long, those that wait in the worker's own queue and those in the injector mix.)
 #[test]
