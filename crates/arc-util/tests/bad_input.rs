@@ -177,7 +177,7 @@ fn a_scope_of_a_value_cannot_begin_while_it_is_looked_at() {
     KEY.sync_scope(1, || {
         let nested = || KEY.with(|_| KEY.sync_scope(2, || ()));
         panics("LocalKey::sync_scope", "inside `with` of the key", text, nested);
-        let mut future = waiting(KEY.scope(3, std::future::pending::<()>()));
+        let mut future = waiting(KEY.scope(3, std::future::std::future::pending::<()>()));
         let poll = || KEY.with(|_| future.waits());
         panics("LocalKey::scope, polled", "inside `with` of the key", text, poll);
         KEY.with(|_| drop(future));
@@ -496,7 +496,7 @@ fn names_of_tasks_are_any_text() {
     run(1, || async {
         let long = "x".repeat(1 << 20);
         for (name, input) in [("", "\"\""), ("a\0b", "a null byte"), (&*long, "1 MiB")] {
-            let task = arc::task::spawn_named(name, pending::<()>());
+            let task = arc::task::spawn_named(name, std::future::pending::<()>());
             let listed = arc_util::runtime::Handle::current().tasks();
             let names: Vec<_> = listed.iter().filter_map(|it| it.name.as_deref()).collect();
             assert_eq!(names, [name]);

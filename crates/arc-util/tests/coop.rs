@@ -58,7 +58,7 @@ async fn a_time_limit_ends_a_loop_over_what_is_always_ready() {
             sink().write_all(b"x").await.unwrap();
         }
     };
-    let ended: Result<(), _> = arc::time::timeout(limit, forever).await;
+    let ended: Result<(), _> = arc_util::time::timeout(limit, forever).await;
     assert!(ended.is_err());
 }
 

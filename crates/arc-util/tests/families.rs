@@ -162,7 +162,7 @@ async fn a_read_takes_what_is_initialized_and_16_kib_of_what_is_not() {
 #[arc::test]
 async fn what_never_waits_lets_a_time_limit_end_it() {
     async fn ends(endless: impl Future) {
-        assert!(arc::time::timeout(Duration::from_millis(1), endless).await.is_err());
+        assert!(arc_util::time::timeout(Duration::from_millis(1), endless).await.is_err());
     }
     ends(tokios::read_without_end(repeat(1))).await;
     ends(futures_ios::read_without_end(repeat(1))).await;

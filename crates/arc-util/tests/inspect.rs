@@ -711,7 +711,7 @@ fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
             pause.reached();
             let opener = thread::spawn(move || {
                 // The job alone is left: time to return too early.
-                stopped.wait_for(workers + 1);
+                stopped.wait_for(workers);
                 thread::sleep(millis(20));
                 pause.pass();
             });

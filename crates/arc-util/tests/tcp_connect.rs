@@ -171,7 +171,7 @@ mod linux {
         loop {
             assert!(streams.len() < 10, "the queue never fills up");
             let attempt = TcpStream::connect(address);
-            match arc::time::timeout(Duration::from_millis(100), attempt).await {
+            match arc_util::time::timeout(Duration::from_millis(100), attempt).await {
                 Ok(stream) => streams.push(stream.unwrap()),
                 Err(_) => return (listener, streams),
             }

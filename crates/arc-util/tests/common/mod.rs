@@ -184,7 +184,7 @@ pub async fn tcp_pair() -> (TcpStream, TcpStream) {
     let address = listener.local_addr().expect("the address it listens on");
     let client = TcpStream::connect(address).await.expect("connect");
     // It may be awaited in a task, to which `soon` cannot be sent.
-    let accepted = arc::time::timeout(DEADLINE, listener.accept()).await;
+    let accepted = arc_util::time::timeout(DEADLINE, listener.accept()).await;
     let (server, _) = accepted.expect("a connection in time").expect("accept");
     (client, server)
 }
