@@ -5,8 +5,8 @@ use crate::common::{Elapsed, Timeout};
 use arc::io::{Async, Direction};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::runtime::{self, Builder, EnterGuard, Handle, Runtime, RuntimeFlavor};
-use arc::runtime::{TryCurrentError, UnhandledPanic, WorkerCounts};
-use arc::task::{AbortHandle, Id, JoinError, JoinHandle, TaskInfo, TaskState};
+use arc::runtime::{TryCurrentError, UnhandledPanic};
+use arc::task::{AbortHandle, Id, JoinError, JoinHandle};
 use arc::time::Sleep;
 use std::cell::Cell;
 use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
@@ -34,7 +34,6 @@ const _: fn() = || {
     everything::<UnhandledPanic>();
     everything::<runtime::Id>();
     everything::<RuntimeFlavor>();
-    everything::<WorkerCounts>();
     send_and_sync::<Builder>();
     <EnterGuard<'static> as NotSend<_>>::check();
 
@@ -43,8 +42,6 @@ const _: fn() = || {
     everything::<AbortHandle>();
     everything::<JoinError>();
     everything::<Id>();
-    everything::<TaskInfo>();
-    everything::<TaskState>();
 
     everything::<TcpListener>();
     everything::<TcpStream>();

@@ -253,8 +253,8 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
         }));
         pause.reached();
         let ending = thread::spawn(|| drop(runtime));
-        // The workers and the monitor: the task is gone.
-        stopped.wait_for(workers + 1);
+        // All workers: the task is gone.
+        stopped.wait_for(workers);
         pause.pass();
         ending.join().unwrap();
         assert!(dropped.is_open());
@@ -304,9 +304,7 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
                 ran.add();
                 drop(captured);
             });
-            let second_id = second.id();
-            let left = runtime.shutdown(limit);
-            assert!(left.iter().all(|task| task.id != second_id), "{left:?}");
+            runtime.shutdown(limit);
             let other = current_thread();
             assert!(other.block_on(second).unwrap_err().is_cancelled());
             assert_eq!((ran.get(), dropped.get()), (0, 1));
@@ -315,37 +313,26 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
     }
 }
 
-/// Neither of two threads that are being started comes to be. Each caller is told, and no job is
-/// left.
+/// Neither of two threads that are being started comes to be, as no name is found for them. Each
+/// caller gets that panic, and no job is left.
 #[test]
 fn jobs_whose_threads_fail_together_are_both_refused() {
     within_deadline(|| {
-        let failing = Counter::new();
-        let name = named_after(move || {
-            failing.add();
-            failing.wait_for(2);
-            panic!("{ON_PURPOSE}");
-        });
+        let name = || {
+            // The threads of jobs alone are named inside the runtime.
+            assert!(Handle::try_current().is_err(), "{ON_PURPOSE}");
+            "a thread".to_owned()
+        };
         let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
         let dropped = Counter::new();
         on_threads(2, |_| {
             let held = dropped.on_drop();
             let text = panic_of(|| drop(runtime.spawn_blocking(move || drop(held))));
-            assert!(text.contains("can start none"), "{text}");
+            assert!(text.contains(ON_PURPOSE), "{text}");
         });
         assert_eq!(dropped.get(), 2);
+        expect_tasks(&runtime, 0);
     });
-}
-
-/// Names a thread, and does something before if it is one for a job: not a worker, and not the
-/// monitor.
-fn named_after(act: impl Fn() + Send + Sync + 'static) -> impl Fn() -> String + Send + Sync {
-    move || {
-        if Handle::try_current().is_ok() {
-            act();
-        }
-        "a thread".to_owned()
-    }
 }
 
 /// The runtime begins to end while the thread for the job is being started. A poll waits for the
@@ -354,8 +341,13 @@ fn named_after(act: impl Fn() + Send + Sync + 'static) -> impl Fn() -> String + 
 fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
     within_deadline(|| {
         let pause = Pause::new();
+        let hook = move || {
+            if thread::current().name().unwrap().ends_with("blocking") {
+                pause.here();
+            }
+        };
         let mut builder = builder(1).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-        let runtime = builder.thread_name_fn(named_after(move || pause.here())).build().unwrap();
+        let runtime = builder.on_thread_start(hook).build().unwrap();
         let handle = runtime.handle().clone();
         let task = runtime.spawn(async {
             let (held, is_dropped) = mpsc::channel::<()>();
@@ -366,30 +358,28 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
         let dropping = thread::spawn(move || drop(runtime));
         let panics = || catch_unwind(AssertUnwindSafe(|| handle.block_on(async {}))).is_err();
         wait_until("the end has begun", panics);
+        assert!(!task.is_finished());
         pause.pass();
         dropping.join().unwrap();
-        drop(task);
+        assert!(task.is_finished());
     });
 }
 
-/// The runtime ends, from its beginning to its end, while the thread for the job is being started.
 /// Nobody finds the runtime by its id any more when the job is refused.
 #[test]
-fn a_job_that_is_refused_as_the_runtime_ends_is_in_no_list() {
-    within_deadline(|| {
-        let pause = Pause::new();
-        let name = named_after(move || pause.here());
-        let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
+fn a_job_that_is_refused_after_the_runtime_is_in_no_list() {
+    with_each_flavor(|runtime| {
         let handle = runtime.handle().clone();
-        let spawner = thread::spawn(move || {
-            let _guard = handle.enter();
-            drop(spawn_blocking(|| unreachable!("the runtime has ended")));
-            handle.tasks()
-        });
-        pause.reached();
         drop(runtime);
-        pause.pass();
-        assert!(spawner.join().unwrap().is_empty());
+        let dropped = Counter::new();
+        let held = dropped.on_drop();
+        let job = handle.spawn_blocking(move || {
+            drop(held);
+            unreachable!("the runtime has ended")
+        });
+        assert!(job.is_finished());
+        assert_eq!(dropped.get(), 1);
+        expect_tasks(&handle, 0);
     });
 }
 
@@ -520,7 +510,7 @@ fn a_thread_that_has_no_job_for_long_enough_ends() {
             stops.wait_for(jobs);
         }
         drop(runtime);
-        assert_eq!((starts.get(), stops.get()), (21, 21)); // and the monitor
+        assert_eq!((starts.get(), stops.get()), (20, 20));
     });
 }
 
@@ -541,9 +531,9 @@ fn a_thread_that_waits_for_a_job_gets_it() {
     });
 }
 
-/// If the function that names the thread panics, it is as if the system started none.
+/// If the function that names the thread panics, that panic is the caller's.
 #[test]
-#[should_panic(expected = "that names the thread panicked")]
+#[should_panic(expected = "no more names")]
 fn a_job_whose_thread_cannot_be_named_is_refused() {
     let names = Counter::new();
     let runtime = Builder::new_current_thread()
@@ -710,7 +700,7 @@ mod when_no_thread_can_be_started {
             let tried = runtime.block_on(async { arc::task::try_spawn_blocking(|| ()).map(drop) });
             let error = tried.unwrap_err();
             assert_eq!(error.raw_os_error(), Some(EAGAIN));
-            assert!(runtime.tasks().is_empty(), "{:?}", runtime.tasks());
+            expect_tasks(&runtime, 0);
             allow_threads(1000);
             assert_eq!(runtime.block_on(runtime.spawn_blocking(|| 7)).unwrap(), 7);
         });

@@ -5,7 +5,7 @@ use crate::common::*;
 use arc::runtime::Runtime;
 use arc::task::yield_now;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -104,28 +104,5 @@ fn a_worker_with_a_single_task_takes_from_one_that_has_many() {
             assert!(most < 20 * TURNS, "one of {} had {most} turns", turns.len());
         }
         runners.iter().for_each(Runner::end);
-    });
-}
-
-/// The end waits for it, and the report says so. (The limit leaves time for the end to begin.)
-#[test]
-fn a_poll_that_holds_up_the_end_is_reported() {
-    with_sizes(|workers| {
-        let (tell, told) = mpsc::channel();
-        let runtime = builder(workers)
-            .long_poll_limit(millis(100))
-            .on_long_poll(move |task| tell.send(task.id).unwrap())
-            .build()
-            .unwrap();
-        let pause = Pause::new();
-        let task = runtime.spawn(async move {
-            pause.here();
-        });
-        pause.reached();
-        let dropping = thread::spawn(move || drop(runtime));
-        assert_eq!(told.recv(), Ok(task.id()));
-        assert!(!dropping.is_finished());
-        pause.pass();
-        dropping.join().unwrap();
     });
 }

@@ -153,10 +153,30 @@ pub fn wait_for_all<T>(tasks: &[JoinHandle<T>]) {
     wait_until("the tasks have ended", || tasks.iter().all(JoinHandle::is_finished));
 }
 
-/// Waits until no task is left.
+/// How many tasks and jobs have not ended.
+#[cfg(feature = "observe")]
+pub fn count_tasks(handle: &Handle) -> usize {
+    let mut count = 0;
+    handle.each_task(|_, _| count += 1);
+    count
+}
+
+/// Where they can be counted: with the feature `observe`.
+#[track_caller]
+pub fn expect_tasks(handle: &Handle, expected: usize) {
+    #[cfg(feature = "observe")]
+    assert_eq!(count_tasks(handle), expected);
+    #[cfg(not(feature = "observe"))]
+    let _ = (handle, expected);
+}
+
+/// Waits until no task is left, where they can be counted.
 #[track_caller]
 pub fn wait_for_no_tasks(handle: &Handle) {
-    wait_until("no task is left", || handle.tasks().is_empty());
+    #[cfg(feature = "observe")]
+    wait_until("no task is left", || count_tasks(handle) == 0);
+    #[cfg(not(feature = "observe"))]
+    let _ = handle;
 }
 
 /// Yields so often.

@@ -177,7 +177,7 @@ fn a_scope_of_a_value_cannot_begin_while_it_is_looked_at() {
     KEY.sync_scope(1, || {
         let nested = || KEY.with(|_| KEY.sync_scope(2, || ()));
         panics("LocalKey::sync_scope", "inside `with` of the key", text, nested);
-        let mut future = waiting(KEY.scope(3, std::future::pending::<()>()));
+        let mut future = waiting(KEY.scope(3, std::future::std::future::pending::<()>()));
         let poll = || KEY.with(|_| future.waits());
         panics("LocalKey::scope, polled", "inside `with` of the key", text, poll);
         KEY.with(|_| drop(future));
@@ -477,4 +477,32 @@ mod unix {
         let text = "outside an arc runtime";
         panics("signal", "outside a runtime", text, || signal(SignalKind::hangup()));
     }
+}
+
+#[test]
+fn a_limit_of_polls_says_its_range() {
+    let builder = || crate::watched::builder(1);
+    let text = "long_poll_limit must be in 1ns..";
+    panics("Builder::long_poll_limit", "ZERO", text, || {
+        builder().long_poll_limit(Duration::ZERO).clone()
+    });
+    let built = builder().long_poll_limit(Duration::MAX).build();
+    assert_eq!(built.expect("it is built").block_on(async { 1 }), 1);
+    goes("Builder::long_poll_limit", "MAX", "works: nothing is reported");
+}
+
+#[test]
+fn names_of_tasks_are_any_text() {
+    run(1, || async {
+        let long = "x".repeat(1 << 20);
+        for (name, input) in [("", "\"\""), ("a\0b", "a null byte"), (&*long, "1 MiB")] {
+            let task = arc::task::spawn_named(name, std::future::pending::<()>());
+            let listed = arc_util::runtime::Handle::current().tasks();
+            let names: Vec<_> = listed.iter().filter_map(|it| it.name.as_deref()).collect();
+            assert_eq!(names, [name]);
+            task.abort();
+            assert!(task.await.unwrap_err().is_cancelled());
+            goes("task::spawn_named", input, "works: it is listed so");
+        }
+    });
 }

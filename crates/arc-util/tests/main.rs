@@ -7,6 +7,8 @@
 #[path = "../../../tests/bad_input_common/mod.rs"]
 mod bad_input_common;
 mod common;
+#[path = "../../../tests/common/mod.rs"]
+mod core_common;
 #[path = "../../../tests/net_common/mod.rs"]
 mod net_common;
 #[path = "../../../tests/this_program/mod.rs"]
@@ -14,13 +16,16 @@ mod this_program;
 #[cfg(target_os = "linux")]
 #[path = "../../../tests/thread_limit/mod.rs"]
 mod thread_limit;
+mod watched;
 
 mod bad_input;
 mod buffers;
 mod cancellation;
 mod coop;
+mod counts;
 mod families;
 mod fs;
+mod inspect;
 mod interval;
 mod io;
 mod io_traits;

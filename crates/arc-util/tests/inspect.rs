@@ -1,11 +1,11 @@
 //! What a runtime tells of its tasks: the list, the report of a poll that goes on for too
 //! long, and that of what a shutdown ended.
 
-use crate::common::*;
-use arc::runtime::{Builder, Handle, Runtime, UnhandledPanic};
-use arc::task::{Id, JoinHandle, TaskInfo, TaskState};
-use arc::task::{spawn_blocking, spawn_named, try_id, yield_now};
+use crate::watched::*;
+use arc::task::{JoinHandle, spawn_blocking, spawn_named, try_id, yield_now};
 use arc::time::sleep;
+use arc_util::runtime::{Builder, Handle, Runtime, UnhandledPanic};
+use arc_util::task::{Id, TaskInfo, TaskState};
 use std::collections::HashMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex, mpsc};
@@ -222,6 +222,16 @@ fn places_go_from_runtime_to_runtime() {
             assert!(old.is_finished());
             old.abort();
         }
+    });
+}
+
+#[test]
+fn a_task_that_is_polled_is_in_the_list_as_running_on_worker_0() {
+    on_current_thread(|runtime| {
+        let handle = runtime.handle().clone();
+        let task = runtime.spawn(async move { handle.tasks() });
+        let told = runtime.block_on(task).unwrap();
+        assert!(matches!(told[0].state, TaskState::Running { worker: 0, .. }), "{told:?}");
     });
 }
 
@@ -545,7 +555,88 @@ fn a_report_that_cannot_be_written_harms_nobody() {
     });
 }
 
+/// The end waits for it, and the report says so. (The limit leaves time for the end to begin.)
+#[test]
+fn a_poll_that_holds_up_the_end_is_reported() {
+    with_sizes(|workers| {
+        let (tell, told) = mpsc::channel();
+        let runtime = builder(workers)
+            .long_poll_limit(millis(100))
+            .on_long_poll(move |task| tell.send(task.id).unwrap())
+            .build()
+            .unwrap();
+        let pause = Pause::new();
+        let task = runtime.spawn(async move {
+            pause.here();
+        });
+        pause.reached();
+        let dropping = thread::spawn(move || drop(runtime));
+        assert_eq!(told.recv(), Ok(task.id()));
+        assert!(!dropping.is_finished());
+        pause.pass();
+        dropping.join().unwrap();
+    });
+}
+
 // The shutdown.
+
+#[test]
+fn shutdown_tells_of_the_tasks_that_were_left() {
+    on_current_thread(|runtime| {
+        let queued = runtime.spawn(pending::<()>());
+        let left = runtime.shutdown(DEADLINE);
+        let [left] = &left[..] else { panic!("{left:?}") };
+        assert_eq!((left.id, left.state, left.polls), (queued.id(), TaskState::Queued, 0));
+    });
+}
+
+#[test]
+fn shutdown_tells_which_jobs_still_run() {
+    with_each_size(|runtime| {
+        let pause = Pause::new();
+        let mut line = 0;
+        for _ in 0..3 {
+            line = line!() + 1;
+            drop(runtime.spawn_blocking(move || pause.here()));
+        }
+        pause.reached_by(3);
+        let left = runtime.shutdown(millis(10));
+        assert_eq!(left.len(), 3, "{left:?}");
+        assert!(left.iter().all(|job| job.state == TaskState::Blocking), "{left:?}");
+        assert!(left.iter().all(|job| job.location.line() == line), "{left:?}");
+        pause.pass();
+    });
+}
+
+/// A job counts as begun from the moment that a thread is on its way for it. One that waits behind
+/// it is given up.
+#[test]
+fn shutdown_tells_of_a_job_whose_thread_has_just_started() {
+    with_sizes(|workers| {
+        let start = Pause::new();
+        let is_for_jobs = || thread::current().name().unwrap().ends_with("blocking");
+        let runtime = builder(workers)
+            .max_blocking_threads(1)
+            .on_thread_start(move || {
+                if is_for_jobs() {
+                    start.here();
+                }
+            })
+            .build()
+            .unwrap();
+        let job = runtime.spawn_blocking(|| 7);
+        let behind = runtime.spawn_blocking(|| 8);
+        start.reached();
+
+        let id = job.id();
+        let left = runtime.shutdown(Duration::ZERO);
+        assert_eq!(left.iter().map(|job| job.id).collect::<Vec<_>>(), [id], "{left:?}");
+        start.pass();
+        let outside = current_thread();
+        assert_eq!(outside.block_on(job).unwrap(), 7);
+        assert!(outside.block_on(behind).unwrap_err().is_cancelled());
+    });
+}
 
 #[test]
 fn what_was_done_is_not_in_the_report() {
@@ -620,7 +711,7 @@ fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
             pause.reached();
             let opener = thread::spawn(move || {
                 // The job alone is left: time to return too early.
-                stopped.wait_for(workers + 1);
+                stopped.wait_for(workers);
                 thread::sleep(millis(20));
                 pause.pass();
             });
