@@ -24,6 +24,7 @@ mod current_thread;
 mod descriptors;
 mod fairness;
 mod inspect;
+mod net_of_scheduling;
 mod panics;
 mod readiness;
 mod scheduling;
