@@ -177,7 +177,6 @@ pub fn tell(event: impl FnMut(&dyn Observer)) {
     }
 }
 
-#[cold]
 fn tell_from(first: &'static Node, mut event: impl FnMut(&dyn Observer)) {
     let mut next = Some(first);
     while let Some(node) = next {

@@ -2,7 +2,7 @@
 
 use crate::lock::lock;
 use arc::runtime::Handle;
-use arc::task::{TaskState, try_id, with_budget, yield_now};
+use arc::task::{try_id, with_budget, yield_now};
 use arc::time::{Duration, Instant, sleep_until};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -146,7 +146,9 @@ fn is_alone() -> bool {
     if try_id().is_some() {
         return arc_sim_core::was_alone();
     }
-    Handle::current().tasks().iter().all(|task| task.state != TaskState::Queued)
+    let mut is_alone = true;
+    Handle::current().each_task(|_, note| is_alone &= !note.is_queued());
+    is_alone
 }
 
 /// The latest time to which [`advance`] moves the clock. It ends 584 years after the beginning.

@@ -193,8 +193,15 @@ fn workspace_root() -> PathBuf {
 /// for the dependencies, so that these need not be built again.
 fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
     fs::create_dir_all(copy)?;
-    for folder in ["src", "crates/arc-trace", "lab/models"] {
+    for folder in ["src", "crates/arc-observe", "crates/arc-trace", "lab/models"] {
         copy_folder(&root.join(folder), &copy.join(folder))?;
+    }
+    // Their tests need packages that are not there.
+    for observer in ["crates/arc-observe", "crates/arc-trace"] {
+        let manifest = fs::read_to_string(root.join(observer).join("Cargo.toml"))?;
+        let mut manifest: toml::Table = manifest.parse().map_err(std::io::Error::other)?;
+        manifest.remove("dev-dependencies");
+        write_new(&copy.join(observer).join("Cargo.toml"), manifest.to_string().as_bytes())?;
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     let mut manifest: toml::Table = manifest.parse().map_err(std::io::Error::other)?;

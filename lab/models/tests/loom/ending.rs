@@ -1,6 +1,7 @@
 //! The end of a runtime: against workers that fall asleep, against a thread that wakes a task, and
 //! against the threads that it waits for. And the pool of jobs, which it closes.
 
+use crate::scheduler::crew::Crew;
 use crate::scheduler::end;
 use crate::scheduler::pool::Pool;
 use crate::scheduler::shared::Shared;
@@ -8,7 +9,7 @@ use crate::scheduler::threads::{self, InLoop, SignedOn};
 use crate::sync::{AtomicBool, Duration, Ordering, thread};
 use crate::task::spawn::{make_task, spawn_on, yield_now};
 use crate::world::{Dropped, Gate, OnDrop, Socket, frugal, is_closed, note, shared, spawn, task};
-use crate::{model_within, race_within};
+use crate::{model_within, race, race_within};
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -113,6 +114,37 @@ fn worker_that_wakes_a_task_at_the_end_leaves_none_in_a_queue() {
         }
         assert!(is_closed(&shared));
         dropped.wait();
+    });
+}
+
+/// The runtime ends twice at once, as when a task panics while another thread drops the runtime. One
+/// of the two closes it.
+#[test]
+fn runtime_that_is_ended_twice_is_closed_once() {
+    race(Crew::default, Crew::begin_end, Crew::begin_end, |_, one, other| assert!(one != other));
+}
+
+/// The same event is for a waiter of another executor, which the end does not find once the worker
+/// has collected its waker. So the worker wakes it in its last turn.
+#[test]
+fn waiter_of_another_executor_is_woken_by_the_last_turn() {
+    model_within(3, || {
+        let shared = frugal(1);
+        let socket = Socket::new(&shared);
+        let woken = Gate::default();
+        socket.leave_waker(woken.waker());
+        let ends = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                socket.event(false);
+                end::begin(&shared);
+                socket
+            })
+        };
+        worker(&shared, 0)();
+        let _socket = ends.join().unwrap();
+        woken.wait(1);
+        assert!(is_closed(&shared));
     });
 }
 

@@ -78,6 +78,8 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
         |(shared, dropped), (), ()| {
             assert!(is_closed(shared));
             assert_eq!(dropped.count(), 1);
+            // The monitor would watch a worker that nobody runs.
+            assert!(!shared.sleepers.is_awake(0));
         },
     );
 }

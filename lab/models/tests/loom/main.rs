@@ -78,6 +78,7 @@ mod lists;
 mod parking;
 mod recorder;
 mod sockets;
+mod turns;
 
 /// Stands for src/hooks.rs: nobody is told of anything but ticks, and nothing is simulated.
 mod hooks {

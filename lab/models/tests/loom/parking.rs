@@ -7,7 +7,7 @@ use crate::scheduler::queue;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
 use crate::sync::{Ordering, thread};
-use crate::world::{self, Crew, Gate, block_on, make_polls_short, shared, task};
+use crate::world::{self, Crew, Gate, block_on, frugal, make_polls_short, shared, task};
 use std::future::poll_fn;
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -33,6 +33,22 @@ fn injected_task_is_polled() {
             crew.stop();
         });
     }
+}
+
+/// The same beside a worker whose thread has left it: that one neither sleeps nor comes by.
+#[test]
+fn injected_task_is_polled_beside_a_worker_that_nobody_runs() {
+    model_within(3, || {
+        let shared = frugal(2);
+        shared.sleepers.begin(0);
+        shared.sleepers.end(0);
+        let crew = Crew::start_from(&shared, 1);
+        let polled = Gate::default();
+        let opens = polled.clone();
+        let _ = shared.inject(task(&shared, move || opens.open()));
+        polled.wait(1);
+        crew.stop();
+    });
 }
 
 /// The same with a worker that asks for nothing else before it sleeps. (What others ask for is a

@@ -1,13 +1,13 @@
 //! Sockets: readiness against events, and the wakers of those who wait.
 
-use crate::driver::reactor::Direction;
+use crate::driver::reactor::{Direction, POLLS_MAX};
 use crate::world::{Gate, Socket, shared, wait};
-use crate::{race, race_within};
+use crate::{model, race, race_within};
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 fn would_block<T>() -> Result<T> {
@@ -125,4 +125,44 @@ fn future_that_waits_for_a_socket_fails_at_the_end() {
         },
         |_, (), ()| (),
     );
+}
+
+/// A future that is polled with another waker than before keeps the last one.
+#[test]
+fn future_that_moves_to_another_task_wakes_that_one() {
+    model(|| {
+        let socket = Socket::new(&shared(1));
+        let (former, last) = (Gate::default(), Gate::default());
+        let mut future = reading(&socket);
+        poll_once(&mut future, &former.waker());
+        poll_once(&mut future, &last.waker());
+        assert_eq!(socket.waiting(), 1);
+        socket.event_and_look(false);
+        assert_eq!((former.count(), last.count()), (0, 1));
+    });
+}
+
+/// There is no room for the wakers of all that wait by a `poll_` function. Those that have to go
+/// are woken, and come back if they still wait.
+#[test]
+fn waiter_that_is_pushed_out_is_woken() {
+    model(|| {
+        let socket = Socket::new(&shared(1));
+        let waiters: Vec<_> = (0..=POLLS_MAX).map(|_| Arc::new(Flag::default())).collect();
+        for waiter in &waiters {
+            socket.leave_waker(waiter.clone().into());
+        }
+        socket.event_and_look(false);
+        assert!(waiters.iter().all(|waiter| waiter.0.load(std::sync::atomic::Ordering::Relaxed)));
+    });
+}
+
+/// A waiter that loom need not know of.
+#[derive(Default)]
+struct Flag(std::sync::atomic::AtomicBool);
+
+impl std::task::Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
 }

@@ -160,9 +160,14 @@ impl Crew {
 
     /// The first workers do not run: they are awake, and stuck in a poll.
     pub(crate) fn start_all_but(shared: &Arc<Shared>, stuck: usize) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
         (0..stuck).for_each(|worker| shared.sleepers.begin(worker));
-        let threads = (stuck..shared.workers.len()).map(|worker| {
+        Self::start_from(shared, stuck)
+    }
+
+    /// The first workers have no threads.
+    pub(crate) fn start_from(shared: &Arc<Shared>, first: usize) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (first..shared.workers.len()).map(|worker| {
             let (shared, stop) = (shared.clone(), stop.clone());
             thread::spawn(move || run(&shared, worker, &stop))
         });

@@ -47,10 +47,10 @@ fn every_future_is_dropped_whoever_wakes_it_meanwhile() {
     });
 }
 
-/// A task is woken just as the table forgets its runtime. Few steps are taken here, so that many
+/// A task is woken just as its runtime is closed. Few steps are taken here, so that many
 /// schedules come to that moment.
 #[test]
-fn a_task_that_is_woken_as_its_runtime_is_forgotten_is_dropped() {
+fn a_task_that_is_woken_as_its_runtime_is_closed_is_dropped() {
     model(|| {
         let runtime = current_thread();
         let (begun, signal, dropped) = (Signal::default(), Signal::default(), Signal::default());

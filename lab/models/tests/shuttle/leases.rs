@@ -37,6 +37,26 @@ fn everything_runs_while_a_thread_is_in_block_on() {
     });
 }
 
+/// A task that is always ready does not keep the future of `block_on` from its next poll.
+#[test]
+fn future_of_block_on_is_polled_beside_a_task_that_goes_on() {
+    model(|| {
+        let runtime = current_thread();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let inside = is_over.clone();
+        let goes_on = runtime.spawn(async move {
+            while !inside.load(Ordering::SeqCst) {
+                task::yield_now().await;
+            }
+        });
+        runtime.block_on(async {
+            task::yield_now().await;
+            is_over.store(true, Ordering::SeqCst);
+            goes_on.await.unwrap();
+        });
+    });
+}
+
 /// Two threads enter `block_on` again and again, and a third one spawns: two tasks never run at
 /// once, whichever thread runs them.
 #[test]

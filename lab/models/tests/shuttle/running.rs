@@ -3,7 +3,7 @@
 use crate::common::{
     OnDrop, Signal, eager_runtime, frugal_runtime, model, model_with_monitor, runtime, wait,
 };
-use crate::sync::thread;
+use crate::sync::{Ordering, thread};
 use crate::task;
 use shuttle::thread::spawn;
 
@@ -244,6 +244,27 @@ fn stuck_worker_is_relieved_by_the_monitor() {
         let runtime = runtime(2);
         wait(runtime.spawn(wait_in_a_poll_for_another_task())).unwrap();
         assert!(!thread::panicking());
+    });
+}
+
+/// The monitor tells those who inject that a worker is stuck, as long as one is.
+#[test]
+fn stuck_worker_is_known_to_those_who_inject() {
+    model_with_monitor(|| {
+        let runtime = frugal_runtime(2);
+        let any_stuck = &runtime.handle().shared.any_stuck;
+        let until = |expected| {
+            while any_stuck.load(Ordering::Relaxed) != expected {
+                shuttle::thread::yield_now();
+            }
+        };
+        let is_over = Signal::default();
+        let waits = is_over.clone();
+        let stuck = runtime.spawn(async move { wait(waits.sent(1)) });
+        until(true);
+        is_over.send();
+        wait(stuck).unwrap();
+        until(false);
     });
 }
 

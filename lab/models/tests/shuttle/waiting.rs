@@ -1,6 +1,8 @@
 //! Sockets and timers, and the workers that wait for them.
 
-use crate::common::{Signal, eager_runtime, model, read_a_byte, runtime, wait, write_a_byte};
+use crate::common::{
+    Signal, eager_runtime, frugal_runtime, model, read_a_byte, runtime, wait, write_a_byte,
+};
 use crate::io::{Async, AsyncReadExt};
 use crate::sync::{Arc, Duration, Instant};
 use crate::{model_kernel as kernel, time};
@@ -188,5 +190,26 @@ fn timer_from_outside_is_watched() {
         };
         kernel::set_time(HOUR + SLACK);
         sleep.join().unwrap();
+    });
+}
+
+/// A worker sleeps for hours. That is no part of what its polls take: they stay short.
+#[test]
+fn sleep_of_a_worker_does_not_make_polls_long() {
+    model(|| {
+        let runtime = frugal_runtime(1);
+        let shared = &runtime.handle().shared;
+        let until_it_sleeps = || {
+            while !shared.sleepers.is_asleep(0) {
+                shuttle::thread::yield_now();
+            }
+        };
+        for hours in 1..=2 {
+            until_it_sleeps();
+            kernel::set_time(hours * HOUR);
+            wait(runtime.spawn(async {})).unwrap();
+        }
+        until_it_sleeps();
+        assert!(!shared.mean_poll.is_long());
     });
 }
