@@ -60,6 +60,7 @@ mod json;
 mod listen;
 mod lost;
 mod now;
+mod observer;
 mod picture;
 mod privileges;
 mod quote;
@@ -100,6 +101,7 @@ macro_rules! tell {
 pub use environment::is_on;
 pub use event::{Event, Record};
 pub use listen::{Listener, listen};
+pub use observer::attach;
 pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, start, stop};
 pub use resource::{Resource, ResourceInfo, What};
 pub use timeline::{

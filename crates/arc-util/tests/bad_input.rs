@@ -8,7 +8,7 @@ use arc::task::JoinHandle;
 use arc::time::Instant;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{SocketAddr, TcpListener, TcpListenerExt, TcpSocket, TcpStreamExt, UdpSocket};
-use arc_util::runtime::{Builder, BuilderExt, RuntimeExt};
+use arc_util::runtime::{Builder, Runtime};
 use arc_util::sync::{Semaphore, mpsc};
 use std::io::ErrorKind::{InvalidInput, TimedOut, WouldBlock};
 use std::sync::Arc;
@@ -118,18 +118,18 @@ fn numbers_of_runtimes_are_those_of_arc() {
     for (workers, input) in [(0, "0"), (65, "65")] {
         let text = "workers must be in 1..=64";
         let build = || drop(Builder::new_multi_thread().worker_threads(workers).build());
-        panics("BuilderExt::worker_threads", input, text, build);
+        panics("Builder::worker_threads", input, text, build);
     }
     within_limit(|| {
         for (limit, input) in [(Duration::ZERO, "ZERO"), (Duration::MAX, "MAX")] {
-            runtime(1).shutdown_timeout(limit);
-            goes("RuntimeExt::shutdown_timeout", input, "works");
+            Runtime::from(runtime(1)).shutdown_timeout(limit);
+            goes("Runtime::shutdown_timeout", input, "works");
         }
     });
     run(1, || async {
-        let error = arc::spawn(async { runtime(1).shutdown_timeout(HOUR) }).await.unwrap_err();
+        let error = arc::spawn(async { Runtime::from(runtime(1)).shutdown_timeout(HOUR) }).await.unwrap_err();
         let text = "inside a task or block_on";
-        let item = "RuntimeExt::shutdown_timeout";
+        let item = "Runtime::shutdown_timeout";
         panicked(item, "called in a task", text, &*error.into_panic());
         for name in ["", "a\0b"] {
             let task = arc_util::task::Builder::new().name(name).spawn(async { 1 }).unwrap();

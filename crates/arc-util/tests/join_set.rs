@@ -231,7 +231,7 @@ async fn looks_at_many_tasks_need_no_budget() {
     for number in 0..1000 {
         set.spawn(async move { number });
     }
-    until(|| arc::runtime::Handle::current().tasks().is_empty()).await;
+    until(|| arc_util::runtime::Handle::current().tasks().is_empty()).await;
     let mut sum = 0;
     while let Some(output) = set.try_join_next() {
         sum += output.unwrap();
@@ -298,7 +298,7 @@ async fn dropping_the_set_aborts_local_tasks() {
 #[arc::test]
 async fn a_task_that_is_built_is_of_the_set() {
     let mut set = JoinSet::new();
-    let handle = arc::runtime::Handle::current();
+    let handle = arc_util::runtime::Handle::current();
     let named = set.build_task().name("one").spawn(async { 1 }).unwrap();
     set.build_task().name("two").spawn_on(async { 2 }, &handle).unwrap();
     set.build_task().spawn_blocking(|| 3).unwrap();

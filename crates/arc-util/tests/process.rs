@@ -219,7 +219,7 @@ async fn who_is_dropped_goes_on_and_leaves_no_zombie() {
         drop(child);
     }
     // No task is seen of them.
-    assert_eq!(arc::runtime::Handle::current().tasks().len(), 0);
+    assert_eq!(arc_util::runtime::Handle::current().tasks().len(), 0);
     for (id, input) in ids.into_iter().zip(inputs) {
         assert!(!is_gone(id), "it goes on");
         drop(input);

@@ -227,7 +227,7 @@ fn handles_for_each_line_wait_while_nobody_reads() {
         let threads = Arc::new(AtomicUsize::new(0));
         let started = threads.clone();
         let start = move || _ = started.fetch_add(1, Ordering::SeqCst);
-        let mut builder = arc::runtime::Builder::new_multi_thread();
+        let mut builder = arc_util::runtime::Builder::new_multi_thread();
         builder.workers(1).on_thread_start(start);
         // A busy machine may take long for the poll below, and a report of that is no line of ours.
         let runtime = builder.long_poll_limit(std::time::Duration::MAX).build().unwrap();

@@ -4,7 +4,7 @@
 use arc::net::TcpListener;
 use arc::task::{JoinHandle, spawn_named, yield_now};
 use arc::time::{Duration, sleep, timeout};
-use arc_util::runtime::{Dump, Handle, HandleExt, Runtime};
+use arc_util::runtime::{Dump, Handle, Runtime};
 use arc_util::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use std::future::pending;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn dump_with(handle: &Handle, parts: &[&str]) -> String {
 /// The dump when all of these tasks wait, which is when no deadlock can come any more.
 fn dump_of_idle(handle: &Handle, names: &[&str]) -> Dump {
     for name in names {
-        dump_with(handle, &[name, "Idle"]);
+        dump_with(handle, &[name, "idle"]);
     }
     handle.dump()
 }
@@ -239,7 +239,7 @@ fn each_kind_of_wait_is_named() {
         ("reader", "for the RwLock made at"),
         ("writer", "for the RwLock made at"),
     ] {
-        dump_with(&runtime, &[&format!("\"{name}\""), "Idle"]);
+        dump_with(&runtime, &[&format!("\"{name}\""), "idle"]);
         let dump = runtime.dump().to_string();
         let mut lines = dump.lines().skip_while(|line| !line.contains(&format!("\"{name}\"")));
         let line = lines.nth(1).unwrap();
@@ -365,7 +365,7 @@ macro_rules! has_without_budget {
             assert!(futures_util::poll!(way.as_mut()).is_pending());
             pending::<()>().await;
         });
-        dump_with(&runtime, &["\"has\"", "Idle"]);
+        dump_with(&runtime, &["\"has\"", "idle"]);
         let second = spawn_named("waits", async move { drop(waits.$way().await) });
         dump_with(&runtime, &[stringify!($lock), "\"has\"", "has had since"]);
         first.abort();

@@ -1,13 +1,14 @@
 //! What every task does, when a program hangs.
 
-use arc::runtime::Handle;
-use arc::task::{Id, TaskInfo};
+use super::handle::Handle;
+use crate::task::TaskInfo;
+use arc::task::Id;
 use std::fmt;
 use std::mem::discriminant;
 use std::time::Instant;
 
 /// What every task of a runtime did at one moment; made by
-/// [`HandleExt::dump`](super::HandleExt::dump).
+/// [`Handle::dump`].
 ///
 /// Its `Display` is a report for people: a line for each task with its id, its name, the line that
 /// spawned it, how often it was polled, and what it does. [`after`](Self::after) adds since when,
@@ -61,7 +62,7 @@ impl Dump {
     /// # Examples
     ///
     /// ```
-    /// use arc_util::runtime::{Handle, HandleExt};
+    /// use arc_util::runtime::Handle;
     /// # #[arc::main(flavor = "current_thread")]
     /// # async fn main() {
     /// # let task = arc::spawn(std::future::pending::<()>());
@@ -167,7 +168,7 @@ mod waits {
 #[cfg(feature = "waits")]
 mod waits {
     use super::{Id, TaskInfo, Waits, find};
-    use arc::task::TaskState;
+    use crate::task::TaskState;
     use arc_trace::waits::{Link, Waiting, cycles, waiting};
 
     /// What was known of the waits before the list of tasks was made.
@@ -236,9 +237,8 @@ use waits::Asked;
 /// Prints a dump to standard error whenever the process gets a signal.
 #[cfg(unix)]
 pub(super) mod on_signal {
-    use super::Dump;
+    use super::{Dump, Handle};
     use crate::signal::unix::{SignalKind, register};
-    use arc::runtime::Handle;
     use std::io::{self, Read, Write};
     use std::os::unix::net::UnixStream;
     use std::thread;

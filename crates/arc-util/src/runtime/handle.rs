@@ -2,16 +2,164 @@
 
 use super::dump::Dump;
 use super::metrics::RuntimeMetrics;
+use super::watch::Watched;
 #[cfg(unix)]
 use crate::signal::unix::SignalKind;
-use arc::runtime::Handle;
+use crate::task::TaskInfo;
+use arc::runtime as core;
+use arc::runtime::{EnterGuard, RuntimeFlavor, TryCurrentError};
+use arc::task::JoinHandle;
+use std::fmt;
 #[cfg(unix)]
 use std::io;
+use std::ops::Deref;
+use std::sync::Arc;
 
-/// Adds what can be asked of a runtime to its [`Handle`].
-pub trait HandleExt {
+/// Refers to a runtime, from any thread. A handle is cheap to clone, and does not keep the runtime
+/// running.
+///
+/// It is around the [handle](core::Handle) of arc's core, and can do everything that that one can.
+/// A function that takes a `&Handle` of the core takes one of these as well.
+#[derive(Clone)]
+pub struct Handle {
+    watched: Arc<Watched>,
+}
+
+impl Handle {
+    pub(super) fn new(watched: Arc<Watched>) -> Self {
+        Self { watched }
+    }
+
+    /// The runtime that this thread is in.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn current() -> Self {
+        core::Handle::current().into()
+    }
+
+    /// The runtime that this thread is in.
+    ///
+    /// # Errors
+    ///
+    /// Outside a runtime.
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        Ok(core::Handle::try_current()?.into())
+    }
+
+    /// Spawns a task, also from outside the runtime. See [`arc::spawn`].
+    ///
+    /// When the runtime has ended, the future is dropped, and the handle says that it was
+    /// cancelled.
+    #[track_caller]
+    pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
+        &self,
+        future: F,
+    ) -> JoinHandle<F::Output> {
+        self.watched.handle.spawn(future)
+    }
+
+    /// Runs a function that blocks on a thread of its own, also from outside the runtime. See
+    /// [`spawn_blocking`](arc::task::spawn_blocking).
+    #[track_caller]
+    pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
+        &self,
+        function: F,
+    ) -> JoinHandle<R> {
+        self.watched.handle.spawn_blocking(function)
+    }
+
+    /// Runs a future to its end on the calling thread. The tasks of a current-thread runtime run
+    /// there meanwhile, and those of a multi-thread runtime on the workers. See
+    /// [`block_on`](core::Handle::block_on) of the core for what several threads do, and for the
+    /// end of the runtime.
+    ///
+    /// # Panics
+    ///
+    /// * Inside a task or another `block_on`, and in what is dropped when a runtime ends.
+    /// * When the future panics.
+    /// * When the runtime ends and its policy is
+    ///   [`ShutdownRuntime`](super::UnhandledPanic::ShutdownRuntime).
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.watched.handle.block_on(future)
+    }
+
+    /// Makes this runtime the current one of the thread while the guard lives: `arc::spawn`,
+    /// sockets and timers use it. See [`enter`](core::Handle::enter) of the core for the order in
+    /// which guards are dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.watched.handle.enter()
+    }
+
+    /// Identifies the runtime. No two runtimes of a process have the same id.
+    pub fn id(&self) -> core::Id {
+        self.watched.handle.id()
+    }
+
+    /// Which threads run the tasks.
+    pub fn runtime_flavor(&self) -> RuntimeFlavor {
+        self.watched.handle.runtime_flavor()
+    }
+
+    /// Describes each task that has not ended, in no particular order.
+    ///
+    /// The list is no snapshot: the tasks go on while it is made. A task that was running may have
+    /// stopped since, and a task that was spawned meanwhile may be missing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let task = arc::task::spawn_named("waiter", std::future::pending::<()>());
+    /// let tasks = arc_util::runtime::Handle::current().tasks();
+    /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
+    /// assert_eq!(tasks[0].id, task.id());
+    /// assert!(tasks.iter().all(|task| task.location.line() > 0));
+    /// # }
+    /// ```
+    pub fn tasks(&self) -> Vec<TaskInfo> {
+        self.watched.tasks()
+    }
+
+    /// What a worker has done so far, in numbers. Workers are numbered from 0.
+    ///
+    /// Each worker counts for itself, so that it costs next to nothing. The numbers are read one
+    /// after the other, while the worker goes on. Nobody counts what a runtime does that the core's
+    /// own [builder](core::Builder) has built before the first one of this crate.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such worker.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = arc_util::runtime::Runtime::new()?;
+    /// runtime.block_on(runtime.spawn(async {}))?;
+    /// let polls = (0..runtime.workers()).map(|worker| runtime.worker_counts(worker).polls);
+    /// assert_eq!(polls.sum::<u64>(), 1);
+    /// # std::io::Result::Ok(())
+    /// ```
+    #[track_caller]
+    pub fn worker_counts(&self, worker: usize) -> WorkerCounts {
+        // The worker goes on meanwhile, so these numbers may not agree.
+        let counts = self.watched.worker(worker);
+        WorkerCounts {
+            polls: counts.polls(),
+            steals: counts.steals(),
+            parks: counts.parks(),
+            queued: self.worker_queue_depth(worker),
+        }
+    }
+
     /// Returns a view of the runtime's numbers.
-    fn metrics(&self) -> RuntimeMetrics;
+    pub fn metrics(&self) -> RuntimeMetrics {
+        RuntimeMetrics::new(self.clone())
+    }
 
     /// Describes every unfinished task, for a report of a program that hangs. Unlike tokio's, it
     /// does not wait for the tasks, and has no traces of them.
@@ -19,7 +167,7 @@ pub trait HandleExt {
     /// # Examples
     ///
     /// ```
-    /// use arc_util::runtime::{Handle, HandleExt};
+    /// use arc_util::runtime::Handle;
     /// # #[arc::main]
     /// # async fn main() {
     /// let task = arc::task::spawn_named("waiter", std::future::pending::<()>());
@@ -28,7 +176,9 @@ pub trait HandleExt {
     /// # task.abort();
     /// # }
     /// ```
-    fn dump(&self) -> Dump;
+    pub fn dump(&self) -> Dump {
+        Dump::take(self)
+    }
 
     /// Prints a [`dump`](Self::dump) to standard error whenever the process receives a signal. From
     /// the second one on, the report says since when at least each task has not been polled.
@@ -45,7 +195,7 @@ pub trait HandleExt {
     /// # Examples
     ///
     /// ```
-    /// use arc_util::runtime::{Handle, HandleExt};
+    /// use arc_util::runtime::Handle;
     /// use arc_util::signal::unix::SignalKind;
     /// # #[arc::main]
     /// # async fn main() -> std::io::Result<()> {
@@ -55,20 +205,50 @@ pub trait HandleExt {
     /// # }
     /// ```
     #[cfg(unix)]
-    fn dump_on_signal(&self, kind: SignalKind) -> io::Result<()>;
-}
-
-impl HandleExt for Handle {
-    fn metrics(&self) -> RuntimeMetrics {
-        RuntimeMetrics::new(self.clone())
-    }
-
-    fn dump(&self) -> Dump {
-        Dump::take(self)
-    }
-
-    #[cfg(unix)]
-    fn dump_on_signal(&self, kind: SignalKind) -> io::Result<()> {
+    pub fn dump_on_signal(&self, kind: SignalKind) -> io::Result<()> {
         super::dump::on_signal::start(self.clone(), kind)
     }
+}
+
+/// What it cannot do itself, arc's core does.
+impl Deref for Handle {
+    type Target = core::Handle;
+
+    fn deref(&self) -> &core::Handle {
+        &self.watched.handle
+    }
+}
+
+impl From<core::Handle> for Handle {
+    fn from(core: core::Handle) -> Self {
+        Self::new(Watched::of(&core))
+    }
+}
+
+impl From<Handle> for core::Handle {
+    fn from(handle: Handle) -> Self {
+        handle.watched.handle.clone()
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.watched.handle.fmt(formatter)
+    }
+}
+
+/// What one worker has done so far; made by [`Handle::worker_counts`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct WorkerCounts {
+    /// How often it has polled a task.
+    pub polls: u64,
+    /// How many tasks it has taken from the queues of other workers. Tasks that others took from it
+    /// at the same time may be missing.
+    pub steals: u64,
+    /// How often it has gone to sleep, because it had nothing to do.
+    pub parks: u64,
+    /// How many tasks wait in its own queue now. While polls are long, tasks wait in the queue that
+    /// belongs to all workers: [`global_queue_depth`](core::Handle::global_queue_depth).
+    pub queued: usize,
 }

@@ -1,9 +1,11 @@
 //! A runtime whose tasks need not be `Send`.
 
-use super::handle::HandleExt;
+use super::builder::Builder;
+use super::handle::Handle;
 use super::metrics::RuntimeMetrics;
+use super::runtime::Runtime;
 use crate::task::{LocalJoinHandle, LocalSet};
-use arc::runtime::{Builder, EnterGuard, Handle, Runtime};
+use arc::runtime::EnterGuard;
 use arc::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
@@ -127,7 +129,7 @@ impl LocalRuntime {
     /// longer than `limit`.
     pub fn shutdown_timeout(self, limit: Duration) {
         drop(self.tasks);
-        self.runtime.shutdown(limit);
+        self.runtime.shutdown_timeout(limit);
     }
 
     /// Drops all local tasks, and ends the runtime without waiting.

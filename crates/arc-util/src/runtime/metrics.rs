@@ -1,9 +1,9 @@
 //! Numbers that tell how busy a runtime is.
 
-use arc::runtime::Handle;
-use arc::task::{TaskInfo, TaskState};
+use super::handle::Handle;
+use crate::task::{TaskInfo, TaskState};
 
-/// Counts what a runtime does; made by [`HandleExt::metrics`](super::HandleExt::metrics).
+/// Counts what a runtime does; made by [`Handle::metrics`].
 ///
 /// The numbers of tasks are no counters: such a call goes through the list of unfinished tasks, and
 /// takes time in proportion to their number. The list is no snapshot, as [`Handle::tasks`] says.
@@ -15,7 +15,7 @@ use arc::task::{TaskInfo, TaskState};
 /// # Examples
 ///
 /// ```
-/// use arc_util::runtime::{Handle, HandleExt};
+/// use arc_util::runtime::Handle;
 /// # #[arc::main]
 /// # async fn main() {
 /// let task = arc::spawn(std::future::pending::<()>());

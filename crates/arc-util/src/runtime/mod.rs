@@ -1,92 +1,28 @@
-//! [`arc::runtime`], re-exported, and extension traits with the names that only tokio has.
+//! Runtimes that are watched: how to build one, run futures on it, look at it, and end it.
+//!
+//! [`Builder`], [`Runtime`] and [`Handle`] are around those of arc's core, [`arc::runtime`], and
+//! have what the core leaves out: the list of tasks, reports of polls that last for too long, counts
+//! of each worker, what a shutdown has ended, and tokio's names. Each converts into the core's and
+//! back, by `From`.
 
+mod builder;
 mod dump;
 mod handle;
 mod local;
 mod metrics;
+#[allow(clippy::module_inception, reason = "it is what the module is about")]
+mod runtime;
+mod watch;
 
-pub use arc::runtime::*;
+pub use arc::runtime::{EnterGuard, Id, RuntimeFlavor, TryCurrentError, UnhandledPanic, may_block};
+pub use builder::Builder;
 pub use dump::Dump;
-pub use handle::HandleExt;
+pub use handle::{Handle, WorkerCounts};
 pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
+pub use runtime::{Runtime, Unfinished};
 
-use arc::task::TaskState;
 use std::io;
-use std::time::Duration;
-
-/// Adds tokio's names for the settings of a [`Builder`].
-///
-/// # Examples
-///
-/// ```
-/// use arc_util::runtime::{Builder, BuilderExt};
-/// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-/// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
-/// # std::io::Result::Ok(())
-/// ```
-pub trait BuilderExt: Sized {
-    /// Sets the number of workers, like [`Builder::workers`].
-    ///
-    /// # Panics
-    ///
-    /// Panics when `workers` is 0 or more than 64.
-    #[track_caller]
-    fn worker_threads(&mut self, workers: usize) -> &mut Self;
-
-    /// Does nothing: IO and timers are always enabled.
-    fn enable_all(&mut self) -> &mut Self {
-        self
-    }
-
-    /// Does nothing: IO is always enabled.
-    fn enable_io(&mut self) -> &mut Self {
-        self
-    }
-
-    /// Does nothing: timers are always enabled.
-    fn enable_time(&mut self) -> &mut Self {
-        self
-    }
-
-    /// Builds a runtime for tasks that need not be `Send`.
-    ///
-    /// Call it on a builder of [`Builder::new_current_thread`]. tokio panics for other builders.
-    /// Here the tasks that are `Send` then run on the workers.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the system has no descriptors or threads left.
-    fn build_local(&mut self, options: LocalOptions) -> io::Result<LocalRuntime>;
-}
-
-impl BuilderExt for Builder {
-    #[track_caller]
-    fn worker_threads(&mut self, workers: usize) -> &mut Self {
-        self.workers(workers)
-    }
-
-    fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
-        LocalRuntime::build(self)
-    }
-}
-
-/// Adds tokio's names for the methods of a [`Runtime`].
-pub trait RuntimeExt {
-    /// Shuts the runtime down, like [`Runtime::shutdown`], and drops the list of unfinished
-    /// tasks.
-    ///
-    /// # Panics
-    ///
-    /// Panics inside a task or `block_on`.
-    fn shutdown_timeout(self, limit: Duration);
-}
-
-impl RuntimeExt for Runtime {
-    fn shutdown_timeout(self, limit: Duration) {
-        self.shutdown(limit);
-    }
-}
 
 /// The text of the error that the operations of a socket fail with after the end of its runtime.
 const GONE: &str = "the arc runtime this socket was registered with has ended";
@@ -111,9 +47,7 @@ pub fn is_rt_shutdown_err(error: &io::Error) -> bool {
 
 /// Returns the number of the worker that polls this task, from 0, or `None` outside of tasks.
 ///
-/// It is found in the list of the runtime's tasks: the call takes time in proportion to their
-/// number. In the future of a `block_on` it is `None`, where tokio's is 0 on a current-thread
-/// runtime.
+/// In the future of a `block_on` it is `None`, where tokio's is 0 on a current-thread runtime.
 ///
 /// # Examples
 ///
@@ -127,11 +61,7 @@ pub fn is_rt_shutdown_err(error: &io::Error) -> bool {
 /// # }
 /// ```
 pub fn worker_index() -> Option<usize> {
-    let id = arc::task::try_id()?;
-    let tasks = Handle::try_current().ok()?.tasks();
-    let task = tasks.iter().find(|task| task.id == id)?;
-    match task.state {
-        TaskState::Running { worker, .. } => Some(worker),
-        _ => None,
-    }
+    let task = arc::task::try_id()?;
+    let runtime = arc::runtime::Handle::try_current().ok()?;
+    (0..runtime.workers()).find(|&worker| runtime.polled(worker).0 == Some(task))
 }

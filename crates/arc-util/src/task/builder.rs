@@ -7,7 +7,7 @@ use std::io::Result;
 
 /// Spawns tasks that have names.
 ///
-/// [`Handle::tasks`](arc::runtime::Handle::tasks) and the runtime's reports show the names.
+/// [`Handle::tasks`](crate::runtime::Handle::tasks) and the runtime's reports show the names.
 ///
 /// # Errors
 ///
@@ -20,7 +20,7 @@ use std::io::Result;
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let task = Builder::new().name("waiter").spawn(std::future::pending::<()>())?;
-/// let tasks = arc::runtime::Handle::current().tasks();
+/// let tasks = arc_util::runtime::Handle::current().tasks();
 /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
 /// # task.abort();
 /// # Ok(())

@@ -72,7 +72,7 @@ impl<T: 'static> JoinSet<T> {
     /// # async fn main() -> std::io::Result<()> {
     /// let mut set = JoinSet::new();
     /// set.build_task().name("waiter").spawn(std::future::pending::<()>())?;
-    /// let tasks = arc::runtime::Handle::current().tasks();
+    /// let tasks = arc_util::runtime::Handle::current().tasks();
     /// assert_eq!(tasks[0].name.as_deref(), Some("waiter"));
     /// # Ok(())
     /// # }

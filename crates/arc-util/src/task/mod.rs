@@ -31,6 +31,7 @@
 
 mod builder;
 mod coop;
+mod info;
 mod join_set;
 mod local_key;
 mod local_set;
@@ -39,6 +40,7 @@ mod tracker;
 
 pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
+pub use info::{TaskInfo, TaskState};
 pub use coop::{Unconstrained, cooperative, unconstrained};
 pub use join_set::{JoinSet, JoinSetBuilder};
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};

@@ -4,12 +4,13 @@
 mod healthy;
 mod planted;
 
-use arc::task::{JoinHandle, TaskState, spawn_named, yield_now};
+use arc::task::{JoinHandle, spawn_named, yield_now};
 use arc::time::{Duration, sleep};
 use arc_trace::{Format, Options, Timeline};
 use arc_util::runtime::{Builder, Runtime};
 use arc_util::select;
 use arc_util::sync::{Barrier, Mutex, Notify, Semaphore, mpsc, oneshot};
+use arc_util::task::TaskState;
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};

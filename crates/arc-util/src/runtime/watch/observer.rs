@@ -1,0 +1,68 @@
+//! What the core tells, and what is made of it.
+
+use super::{CURRENT, Watched, Worker};
+use arc::observe::{Kind, Note, Observer};
+use arc::runtime::{Handle, Id};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// From the first call on, the runtimes of this process are watched.
+pub(in crate::runtime) fn attach() {
+    static ATTACHED: Once = Once::new();
+    ATTACHED.call_once(|| arc::observe::attach(Watches));
+}
+
+struct Watches;
+
+impl Observer for Watches {
+    fn runs_worker(&self, runtime: u64, worker: usize) {
+        // The thread is in the runtime already.
+        let Ok(handle) = Handle::try_current() else { return };
+        if handle.id().0 == runtime {
+            let watched = Watched::of(&handle);
+            let worker = watched.workers[worker].clone();
+            let _ = CURRENT.try_with(|current| current.replace(Some((watched, worker))));
+        }
+    }
+
+    fn leaves_worker(&self, _runtime: u64, _worker: usize) {
+        let _ = CURRENT.try_with(|current| current.take());
+    }
+
+    fn begins(&self, _task: u64, note: &Note) {
+        // A thread that runs the worker of a current-thread runtime polls its own future as well.
+        if note.kind() == Kind::Task {
+            count(1, |worker| &worker.polls);
+        }
+    }
+
+    fn stole(&self, tasks: usize) {
+        count(tasks, |worker| &worker.steals);
+    }
+
+    fn sleeps(&self) {
+        count(1, |worker| &worker.parks);
+    }
+
+    fn tick(&self, runtime: u64, since: Duration) -> bool {
+        Watched::find(Id(runtime)).is_some_and(|watched| watched.tick(since))
+    }
+
+    fn closes(&self, runtime: u64) {
+        if let Some(watched) = Watched::find(Id(runtime)) {
+            watched.closes();
+        }
+    }
+}
+
+/// Counts for the worker of this thread, which is the only one to change the counter. So no step is
+/// lost between the load and the store, and no core waits for another one.
+fn count(more: usize, counter: impl FnOnce(&Worker) -> &AtomicU64) {
+    let _ = CURRENT.try_with(|current| {
+        if let Some((_, worker)) = &*current.borrow() {
+            let counter = counter(worker);
+            counter.store(counter.load(Ordering::Relaxed) + more as u64, Ordering::Relaxed);
+        }
+    });
+}
