@@ -83,7 +83,7 @@ async fn serve(mut stream: TcpStream, mut stop: Stop) -> io::Result<()> {
         filled -= answered;
     }
 
-    stream.close().await?;
+    stream.shutdown().await?;
     let drain = async {
         while stream.read(&mut input).await? > 0 {}
         io::Result::Ok(())

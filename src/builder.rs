@@ -29,7 +29,7 @@ pub enum UnhandledPanic {
 }
 
 /// A hook that a thread calls.
-type Hook = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
 
 /// Configures and builds a [`Runtime`](crate::runtime::Runtime).
 ///
@@ -116,7 +116,10 @@ impl Builder {
     /// Sets a function that names the runtime's threads. It is called once for each thread, and
     /// takes the place of [`thread_name`](Self::thread_name). If it panics, so does `build`, after
     /// it has ended the threads that were started before. Later it is called when a job needs a new
-    /// thread. If it panics then, it is as if the system had started none.
+    /// thread. If it panics then, so does `spawn_blocking`, and the job is dropped.
+    ///
+    /// It must not wait for anything, nor spawn a job of the runtime: other jobs, and the end of
+    /// the runtime, wait until it has returned.
     ///
     /// # Examples
     ///
@@ -169,7 +172,7 @@ impl Builder {
         self
     }
 
-    /// Sets a hook that each thread of the runtime calls when it starts.
+    /// Sets a hook that each thread of the runtime calls when it starts, if it runs tasks or jobs.
     ///
     /// A worker runs no task before its call has returned, although a task may have been handed to
     /// it: keep the hook short. A panic in it is printed and otherwise ignored.
@@ -178,8 +181,8 @@ impl Builder {
         self
     }
 
-    /// Sets a hook that each thread of the runtime calls before it ends. A panic in it is printed
-    /// and otherwise ignored.
+    /// Sets a hook that each of these threads calls before it ends. A panic in it is printed and
+    /// otherwise ignored.
     pub fn on_thread_stop(&mut self, hook: impl Fn() + Send + Sync + 'static) -> &mut Self {
         self.on_thread_stop.push(Arc::new(hook));
         self

@@ -5,11 +5,13 @@
 //! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
 //! the crate `arc-util`.
 
-use crate::driver::reactor::{Source, Waiter, WaiterKind, gone};
+use crate::driver::reactor::{Lent, Readiness, Source, Waiter, WaiterKind, gone};
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
-use crate::sync::Arc;
+use crate::sync::{Arc, lock};
+#[cfg(unix)]
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
@@ -59,6 +61,8 @@ pub struct Async<T: AsSource> {
     io: Option<T>,
     source: Arc<Source>,
     runtime: Arc<Shared>,
+    /// Whether it blocks again when it is taken out.
+    pub(crate) was_blocking: bool,
     /// Whether a short transfer means that the kernel has no more. That is so with TCP. Reads of
     /// other descriptors may stop at the end of a message, at a terminal's line, or at bytes that a
     /// descriptor was passed with.
@@ -68,11 +72,14 @@ pub struct Async<T: AsSource> {
 impl<T: AsSource> Async<T> {
     /// Makes the descriptor non-blocking, and registers it with the current runtime.
     ///
+    /// Duplicates of the descriptor, also in other processes, have this mode in common. A terminal
+    /// is most often one of them: use [`new_nonblocking`](Self::new_nonblocking) for it.
+    ///
     /// # Errors
     ///
     /// When the kernel cannot report its readiness (on Linux, of a regular file), when it has no
-    /// room for another descriptor, or when the runtime has ended. The descriptor is dropped then.
-    /// Other descriptors of the same file stay non-blocking.
+    /// room for another descriptor, or when the runtime has ended. The descriptor is dropped then,
+    /// and its duplicates are as they were.
     ///
     /// On systems other than Linux this may also fail if a descriptor of the same number was
     /// closed behind an `Async` that was forgotten (`mem::forget`).
@@ -82,10 +89,34 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new(io: T) -> Result<Self> {
-        let runtime = context::current("a socket or signal was used").runtime.clone();
-        SockRef::from(&io).set_nonblocking(true)?;
-        let source = runtime.driver.register(io.source())?;
-        Ok(Self { io: Some(io), source, runtime, short_means_drained: false })
+        let runtime = current();
+        let was_blocking = make_nonblocking(io.source())?;
+        Self::register(runtime, io, was_blocking)
+    }
+
+    /// Registers the descriptor with the current runtime, and leaves it as it is.
+    ///
+    /// If it is blocking, wait by [`readable`](Self::readable) and [`writable`](Self::writable)
+    /// alone: an operation that finds nothing blocks its worker.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    #[track_caller]
+    pub fn new_nonblocking(io: T) -> Result<Self> {
+        Self::register(current(), io, false)
+    }
+
+    fn register(runtime: Arc<Shared>, io: T, was_blocking: bool) -> Result<Self> {
+        let registered = runtime.driver.register(io.source());
+
+        // After an error the descriptor is as it was.
+        let source = registered.or_else(|error| restore(&io, was_blocking).and(Err(error)))?;
+        Ok(Self { io: Some(io), source, runtime, was_blocking, short_means_drained: false })
     }
 
     /// Lends the descriptor. While it is registered it cannot be replaced or closed. If it is made
@@ -94,7 +125,9 @@ impl<T: AsSource> Async<T> {
         self.io.as_ref().unwrap_or_else(|| unreachable!("taken out only by value"))
     }
 
-    /// Takes the descriptor out. It is no longer registered, and stays non-blocking.
+    /// Takes the descriptor out. It is no longer registered. If [`new`](Self::new) has made it
+    /// non-blocking, it blocks again, and so do its duplicates. (Windows does not tell whether it
+    /// was blocking: there it is blocking then.)
     ///
     /// # Errors
     ///
@@ -103,7 +136,9 @@ impl<T: AsSource> Async<T> {
     /// is leaked then.
     pub fn into_inner(mut self) -> Result<T> {
         let io = self.io.take().unwrap_or_else(|| unreachable!("taken by value"));
-        self.runtime.driver.deregister(&self.source, io)
+        let io = self.runtime.driver.deregister(&self.source, io)?;
+        restore(&io, self.was_blocking)?;
+        Ok(io)
     }
 
     /// Waits until a read is worth trying. The read may still find nothing. Do it by
@@ -168,7 +203,7 @@ impl<T: AsSource> Async<T> {
     }
 
     fn waiter(&self, direction: Direction, kind: WaiterKind) -> Waiter<'_> {
-        Waiter { source: &self.source, direction, kind }
+        Waiter { source: &self.source, direction, seen: Readiness::default(), kind }
     }
 
     /// Tries an operation, and waits for an event if it would block.
@@ -182,7 +217,7 @@ impl<T: AsSource> Async<T> {
 
         loop {
             // Try first: most often there is something already.
-            match self.try_once(waiter.direction, &mut attempt) {
+            match self.try_once(waiter, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // If an event has come meanwhile, try again.
                     let driver = &self.runtime.driver;
@@ -217,16 +252,13 @@ impl<T: AsSource> Async<T> {
         wanted: usize,
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
-        // The word is read before the operation, so that an event which comes later stays. If
-        // `poll_with` tries again, this word is old, and `clear` does nothing.
-        let readiness = &self.source.readiness[direction as usize];
-        let seen = readiness.load();
-
-        // Fewer bytes than wanted: there are no more, unless something has happened since.
         let mut waiter = self.waiter(direction, WaiterKind::Poll);
         let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
-        if self.short_means_drained && !seen.is_hung_up() && (1..wanted).contains(&moved) {
-            readiness.clear(seen);
+
+        // Fewer bytes than wanted: there are no more, unless an event came since the look.
+        let is_short = (1..wanted).contains(&moved);
+        if self.short_means_drained && is_short && !waiter.seen.is_hung_up {
+            lock(&self.source.sides)[direction as usize].record_block(waiter.seen);
         }
         Poll::Ready(Ok(moved))
     }
@@ -244,39 +276,56 @@ impl<T: AsSource> Async<T> {
         direction: Direction,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
-        let tried = self.try_once(direction, attempt);
+        let mut waiter = self.waiter(direction, WaiterKind::Poll);
+        let tried = self.try_once(&mut waiter, attempt);
         if tried.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
             // Who tries again and again, and never waits, must find what has come.
-            self.runtime.driver.ask_for_next(self.get_ref().source(), &self.source)?;
+            self.runtime.driver.ask_for_next(self.get_ref().source(), &waiter)?;
         }
         tried
     }
 
     fn try_once<R>(
         &self,
-        direction: Direction,
+        waiter: &mut Waiter<'_>,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
-        let readiness = &self.source.readiness[direction as usize];
-
-        // The word as it is before the attempt. An event that comes later changes it.
-        let seen = readiness.load();
-        // No event will ever say that it is worth another try.
-        if seen.is_gone() {
+        let seen = waiter.look();
+        if seen.is_gone {
             return Err(gone());
         }
-        if !seen.is_ready() {
+        if seen.would_block {
             return Err(ErrorKind::WouldBlock.into());
         }
-
-        // If there was nothing, wait for the next event. `clear` does nothing if one has come
-        // since.
-        attempt(self.get_ref()).inspect_err(|error| {
-            if error.kind() == ErrorKind::WouldBlock {
-                readiness.clear(seen);
-            }
-        })
+        attempt(self.get_ref())
     }
+}
+
+#[track_caller]
+fn current() -> Arc<Shared> {
+    context::current("a socket or signal was used").runtime.clone()
+}
+
+/// Returns whether it was blocking.
+#[cfg(unix)]
+fn make_nonblocking(io: Lent<'_>) -> Result<bool> {
+    let flags = fcntl_getfl(io)?;
+    let was_blocking = !flags.contains(OFlags::NONBLOCK);
+    if was_blocking {
+        fcntl_setfl(io, flags | OFlags::NONBLOCK)?;
+    }
+    Ok(was_blocking)
+}
+
+/// The mode cannot be asked for.
+#[cfg(windows)]
+fn make_nonblocking(io: Lent<'_>) -> Result<bool> {
+    SockRef::from(&io).set_nonblocking(true)?;
+    Ok(true)
+}
+
+fn restore(io: &impl AsSource, was_blocking: bool) -> Result<()> {
+    if was_blocking { SockRef::from(io).set_nonblocking(false) } else { Ok(()) }
 }
 
 impl<T: AsSource> Drop for Async<T> {

@@ -5,7 +5,7 @@
 
 use crate::registry::Id;
 use crate::runtime::Handle;
-use crate::sync::Ordering;
+use crate::sync::{Ordering, lock};
 
 pub use arc_observe::{Kind, Note, Observer, attach};
 
@@ -60,7 +60,8 @@ impl Handle {
 
     /// Shows each future that is in `block_on`, as [`each_task`](Self::each_task) shows tasks.
     pub fn each_block_on(&self, mut look: impl FnMut(Id, &Note)) {
-        for root in self.shared.roots.all() {
+        let roots = lock(&self.shared.roots).clone();
+        for root in roots {
             look(root.id, &root.note);
         }
     }

@@ -1,4 +1,4 @@
-//! Keep the panics of the user's code away from arc's own, and end loudly where arc cannot go on.
+//! Keep the panics of user code away from arc's own, and end loudly where arc cannot go on.
 //!
 //! Futures, their outputs, wakers and hooks are written by users, and each of them may panic when
 //! it is called or dropped. Where such a panic would unwind through arc's own threads or through
@@ -11,12 +11,12 @@ use std::task::Waker;
 /// The value that a panic carries.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// Calls code of the user's and catches its panic.
+/// Calls user code and catches its panic.
 pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(call))
 }
 
-/// Calls code of the user's and drops its panic, which the panic hook has printed.
+/// Calls user code and drops its panic, which the panic hook has printed.
 pub(crate) fn ignore_panic(call: impl FnOnce()) {
     if let Err(payload) = contain(call) {
         // The drop of a payload may panic, too. What that panic carries is leaked.

@@ -7,20 +7,19 @@
 //! A record holds its runtime. The type of that is a parameter here, so that this file stays below
 //! the ones that make a runtime of it.
 
-use crate::hooks::observe::Note;
-use crate::hooks::tell;
+use crate::hooks::{Note, tell};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
 use std::sync::atomic::AtomicU64 as Count;
 use std::task::Waker;
 
-/// Identifies a task. No two tasks of a process have the same id.
+/// Identifies a task or a runtime. No two of a process have the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub u64);
 
 impl Id {
-    /// Returns an id that no task has had. The first one is 1. Crates that have tasks of their own
+    /// Returns an id that nothing else has. The first one is 1. Crates that have tasks of their own
     /// call this, too.
     #[doc(hidden)]
     pub fn next() -> Self {
@@ -30,24 +29,6 @@ impl Id {
 }
 
 impl fmt::Display for Id {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-/// Identifies a runtime among all that the process ever had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RuntimeId(pub u64);
-
-impl RuntimeId {
-    /// Returns an id that no runtime has had.
-    pub(crate) fn next() -> Self {
-        static NEXT: Count = Count::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-impl fmt::Display for RuntimeId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
@@ -69,6 +50,20 @@ pub(crate) struct Record<R> {
 }
 
 impl<R> Record<R> {
+    /// The task enters a queue. One step comes after the other, by the queue or by the state of the
+    /// task itself.
+    pub(crate) fn enter_queue(&self) {
+        self.note.step();
+        tell!(queued(self.id.0, &self.note));
+    }
+
+    /// The task leaves its queue to be polled. Returns its id.
+    pub(crate) fn begin_poll(&self) -> Id {
+        self.note.step();
+        tell!(begins(self.id.0, &self.note));
+        self.id
+    }
+
     /// The task was made, and may be woken from now on. The waker keeps the task alive, and the
     /// task its record. `TaskList::remove` and `TaskList::close` end that.
     pub(crate) fn set_waker(&self, waker: Waker) {

@@ -1,4 +1,4 @@
-//! Sleep, and limit how long something may take. Intervals are in the crate `arc-util`.
+//! Sleep. Time limits and intervals are in the crate `arc-util`.
 //!
 //! A timer never fires early. It is late by what the kernel and the scheduler take, and by up to
 //! 131 us, because deadlines that are that close to each other share a wake-up. There is no
@@ -6,7 +6,7 @@
 //!
 //! # A deadline that has passed
 //!
-//! One rule holds for [`sleep`], [`sleep_until`], [`timeout`], [`timeout_at`] and [`Sleep::reset`].
+//! One rule holds for [`sleep`], [`sleep_until`], [`Sleep::reset`] and all that is made of them.
 //! A deadline that is not in the future when it is set counts one millisecond later. So a program
 //! that paces itself by delays of zero, or by deadlines that are due at once, pauses, as it does on
 //! a runtime whose clock ticks once in a millisecond. A deadline that was over more than a
@@ -22,8 +22,8 @@ use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
 use crate::sync::Arc;
-use std::fmt;
 use std::pin::Pin;
+use std::ptr::from_ref;
 use std::task::{Context, Poll, Waker, ready};
 
 pub use crate::sync::{Duration, Instant};
@@ -88,6 +88,7 @@ fn due(deadline: Instant, now: Instant) -> Option<Instant> {
 }
 
 /// The future of [`sleep`] and [`sleep_until`].
+#[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     deadline: Instant,
@@ -128,12 +129,16 @@ impl Sleep {
     /// ```
     pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
         self.deadline = deadline;
+
+        // By the rule of the module, which asks what time it is now.
         self.due = due(deadline, Instant::now());
 
         // Before the first poll, and after the timer has expired, no task waits.
         let Some((runtime, waker)) = self.disarm() else { return };
+        tell!(waits_for_time(from_ref(&*self).addr(), self.left()));
 
-        // If the runtime has ended meanwhile, its end does not wake this task.
+        // It is over already, or armed anew. If the runtime has ended meanwhile, its end does not
+        // wake this task.
         let is_armed = self.due.is_some_and(|due| self.arm(runtime, due, waker.clone()));
         if !is_armed {
             waker.wake();
@@ -162,15 +167,20 @@ impl Sleep {
         true
     }
 
-    /// As `poll`, but without regard to the task's budget.
-    fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
+    /// How much time is left until it is due.
+    fn left(&self) -> Duration {
+        let due = self.due.unwrap_or(self.deadline);
+        due.saturating_duration_since(Instant::now())
+    }
+
+    fn poll_timer(&mut self, context: &Context<'_>) -> Poll<()> {
         let Some(due) = self.due else { return Poll::Ready(()) };
-        tell!(waits_for_time(due.saturating_duration_since(Instant::now())));
 
         // Cloned and dropped outside of any lock, as that is user code. The waker may be another
         // one than the last time.
         let mut waker = context.waker().clone();
         if let Some((runtime, armed)) = &self.armed {
+            // Most often it is armed still, and only the waker is another one.
             if runtime.driver.timers.replace_waker(armed, &mut waker) {
                 return Poll::Pending;
             }
@@ -189,14 +199,11 @@ impl Sleep {
     }
 }
 
-impl fmt::Debug for Sleep {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Sleep").field("deadline", &self.deadline).finish_non_exhaustive()
-    }
-}
-
 impl Drop for Sleep {
     fn drop(&mut self) {
+        if self.armed.is_some() {
+            tell!(no_longer_waits(from_ref(self).addr()));
+        }
         drop(self.disarm());
     }
 }
@@ -206,98 +213,14 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         ready!(budget::poll_proceed(context));
-        self.poll_elapsed(context).map(|()| budget::made_progress())
-    }
-}
-
-/// Awaits a future, but not for longer than `duration`.
-///
-/// The future is polled first, so a future that is ready wins over a timeout of zero. One that is
-/// not ready is polled once more when its time is over. The timeout ends in time even if the future
-/// uses up the task's budget in each poll. A duration that is too long for the clock counts as 30
-/// years, and one of zero as [a millisecond](self#a-deadline-that-has-passed).
-///
-/// # Errors
-///
-/// [`Elapsed`] when the time is over first.
-///
-/// # Panics
-///
-/// When it has to wait outside a runtime, or its runtime ends first.
-///
-/// # Cancellation
-///
-/// As cancel safe as the future: dropping the timeout drops the future.
-///
-/// # Examples
-///
-/// ```
-/// use arc::time::{Duration, timeout};
-/// # #[arc::main]
-/// # async fn main() {
-/// assert_eq!(timeout(Duration::from_secs(1), async { 7 }).await, Ok(7));
-/// let never = std::future::pending::<()>();
-/// assert!(timeout(Duration::from_millis(1), never).await.is_err());
-/// # }
-/// ```
-pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep(duration) }
-}
-
-/// Awaits a future, but not beyond the deadline. See [`timeout`].
-///
-/// # Errors
-///
-/// [`Elapsed`] when the deadline comes first.
-///
-/// # Panics
-///
-/// When it has to wait outside a runtime, or its runtime ends first.
-///
-/// # Cancellation
-///
-/// As [`timeout`].
-pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { future: future.into_future(), sleep: sleep_until(deadline) }
-}
-
-pin_project_lite::pin_project! {
-    /// The future of [`timeout`] and [`timeout_at`].
-    #[derive(Debug)]
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct Timeout<F> {
-        #[pin]
-        future: F,
-        sleep: Sleep,
-    }
-}
-
-impl<F: Future> Future for Timeout<F> {
-    type Output = Result<F::Output, Elapsed>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        if let Poll::Ready(output) = this.future.poll(context) {
-            return Poll::Ready(Ok(output));
+        let timer = from_ref(&*self).addr();
+        if self.poll_timer(context).is_pending() {
+            tell!(waits_for_time(timer, self.left()));
+            return Poll::Pending;
         }
-        this.sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
-    }
-}
 
-/// The error of a [`timeout`]: its time was over before its future was ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Elapsed(());
-
-impl fmt::Display for Elapsed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("deadline has elapsed")
-    }
-}
-
-impl std::error::Error for Elapsed {}
-
-impl From<Elapsed> for std::io::Error {
-    fn from(elapsed: Elapsed) -> Self {
-        Self::new(std::io::ErrorKind::TimedOut, elapsed)
+        tell!(no_longer_waits(timer));
+        budget::made_progress();
+        Poll::Ready(())
     }
 }

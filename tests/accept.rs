@@ -1,13 +1,14 @@
 //! Accepting: no connection is lost, whoever waits is woken, and running out of
 //! descriptors neither spins nor ends the server.
 
+use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::AsyncWriteExt;
 #[cfg(unix)]
 use arc::net::TcpListener;
 use arc::net::{SocketAddr, TcpStream};
 use arc::task::{JoinHandle, spawn_blocking};
-use arc::time::timeout;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -104,7 +105,7 @@ mod limited {
     }
 
     async fn starve() {
-        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let listener = Arc::new(TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap());
         let address = listener.local_addr().unwrap();
         // They wait in the kernel, which has accepted them already.
         let mut clients = vec![];

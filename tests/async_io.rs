@@ -3,9 +3,10 @@
 
 #![cfg(unix)]
 
+use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
-use arc::time::{sleep, timeout};
+use arc::time::sleep;
 use socket2::{Domain, MsgHdr, Socket, Type};
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
 use std::net::UdpSocket;
@@ -380,5 +381,59 @@ fn type_that_gives_another_descriptor_later_does_not_stop_the_readers_of_that_on
                 peer.write_all(b"still there").unwrap();
             }
         }
+    });
+}
+
+/// The flag belongs to the open file, which other descriptors and processes have, too.
+#[cfg(unix)]
+#[test]
+fn what_was_made_non_blocking_blocks_again_when_it_is_taken_out() {
+    use std::os::unix::net::UnixStream;
+    run_each(|| async {
+        for was_nonblocking in [false, true] {
+            let (near, _far) = UnixStream::pair().unwrap();
+            let same = near.try_clone().unwrap();
+            let same = socket2::SockRef::from(&same);
+            same.set_nonblocking(was_nonblocking).unwrap();
+
+            // What is only asked for its readiness is left alone.
+            let near = Async::new_nonblocking(near).unwrap();
+            assert_eq!(same.nonblocking().unwrap(), was_nonblocking);
+            let near = near.into_inner().unwrap();
+            assert_eq!(same.nonblocking().unwrap(), was_nonblocking);
+
+            let near = Async::new(near).unwrap();
+            assert!(same.nonblocking().unwrap());
+            drop(near.into_inner().unwrap());
+            assert_eq!(same.nonblocking().unwrap(), was_nonblocking);
+        }
+
+        // Whoever made it: arc's sockets are like std's.
+        let listener = arc::net::TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
+        let near = arc::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (far, _) = listener.accept().await.unwrap();
+        for stream in [near, far] {
+            let stream = stream.into_inner().unwrap();
+            assert!(!socket2::SockRef::from(&stream).nonblocking().unwrap());
+        }
+    });
+}
+
+/// A new one counts as ready until an attempt says otherwise.
+#[cfg(unix)]
+#[test]
+fn a_blocking_descriptor_is_waited_for() {
+    use std::io::{Read, Write};
+    run_each(|| async {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let reader = Async::new_nonblocking(reader).unwrap();
+        let would_block = |_: &_| std::io::Result::<()>::Err(ErrorKind::WouldBlock.into());
+        reader.try_with(arc::io::Direction::Read, would_block).unwrap_err();
+        let mut readable = std::pin::pin!(reader.readable());
+        assert!(poll_once(&mut readable, std::task::Waker::noop()).is_pending());
+        writer.write_all(b"x").unwrap();
+        readable.await.unwrap();
+        let mut byte = [0];
+        assert_eq!(reader.get_ref().read(&mut byte).unwrap(), 1);
     });
 }

@@ -2,19 +2,19 @@
 //! panic that says what is wrong, or does what its documentation says. None hangs.
 
 #[cfg(unix)]
-use crate::bad_input_common::fails;
-use crate::bad_input_common::{goes, panicked, panics, refuses};
+use crate::bad_input_common::{fails, refuses};
+use crate::bad_input_common::{goes, panicked, panics};
 use crate::common::{self, poll_with, runtime, wait_until};
+use crate::common::{timeout, timeout_at};
 #[cfg(unix)]
 use crate::net_common::resets_when_dropped;
 use crate::net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpListener, TcpStream, lookup_host};
+use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::runtime::Builder;
-use arc::time::{Duration, Instant, sleep, sleep_until, timeout, timeout_at};
+use arc::time::{Duration, Instant, sleep, sleep_until};
 use socket2::{Domain, Socket, Type};
 use std::future::{pending, ready};
-use std::io::ErrorKind::InvalidInput;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -199,22 +199,9 @@ fn a_sleep_of_a_runtime_that_has_ended_goes_on_where_it_is_polled() {
 }
 
 #[test]
-fn no_address_is_an_error() {
-    run(1, || async {
-        let none: &[SocketAddr] = &[];
-        let text = "could not resolve to any addresses"; // this is std's text
-        refuses("TcpListener::bind", "&[]", TcpListener::bind(none).await, InvalidInput, text);
-        let text = "no address was given";
-        refuses("TcpStream::connect", "&[]", TcpStream::connect(none).await, InvalidInput, text);
-        assert_eq!(lookup_host(none).await.unwrap().count(), 0);
-        goes("net::lookup_host", "&[]", "no addresses");
-    });
-}
-
-#[test]
 fn empty_buffers_move_nothing() {
     run(1, || async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (mut server, _) = listener.accept().await.unwrap();
         assert_eq!(client.write(&[]).await.unwrap(), 0);
@@ -237,14 +224,14 @@ fn sockets_need_a_runtime_and_say_so() {
     let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let item = "TcpStream::from_std";
     panics(item, "outside a runtime", text, || TcpStream::from_std(socket().into()));
-    let item = "TcpListener::from_std";
-    panics(item, "outside a runtime", text, || TcpListener::from_std(socket().into()));
+    let new = || TcpListener::new_nonblocking(socket().into());
+    panics("Async::new_nonblocking", "outside a runtime", text, new);
     panics("Async::new", "outside a runtime", text, || {
         Async::new(std::net::UdpSocket::bind("127.0.0.1:0").unwrap())
     });
     within_limit(move || {
         let runtime = runtime(1);
-        let bind = TcpListener::bind("127.0.0.1:0");
+        let bind = TcpListener::bind(([127, 0, 0, 1], 0));
         let listener = runtime.block_on(bind).unwrap();
         let address = listener.local_addr().unwrap();
         let mut client = runtime.block_on(TcpStream::connect(address)).unwrap();
@@ -267,7 +254,7 @@ fn spawning_needs_a_runtime_and_says_so() {
     panics("arc::spawn", "outside a runtime", "arc::spawn was called outside", spawn);
     panics("arc::spawn", "outside a runtime", "block_on", spawn);
     let blocking = || arc::task::spawn_blocking(|| ());
-    let called = "spawn_blocking or lookup_host was called outside";
+    let called = "spawn_blocking was called outside";
     panics("task::spawn_blocking", "outside a runtime", called, blocking);
     let named = || arc::task::spawn_named("a", ready(()));
     panics("task::spawn_named", "outside a runtime", text, named);
@@ -275,8 +262,6 @@ fn spawning_needs_a_runtime_and_says_so() {
     panics("Handle::current", "outside a runtime", text, current);
     let wait = || foreign_block_on(sleep(HOUR));
     panics("time::sleep", "outside a runtime", text, wait);
-    let look_up = || foreign_block_on(lookup_host("localhost:80")).map(|_| ());
-    panics("net::lookup_host", "a name, outside a runtime", text, look_up);
 }
 
 /// Windows has other errors, and takes an empty name for its own.
@@ -286,32 +271,14 @@ mod unix {
     use std::io::ErrorKind::AddrNotAvailable;
 
     #[test]
-    fn names_that_are_none_are_errors() {
-        run(1, || async {
-            let long = "x".repeat(70_000);
-            let pairs = [("", "(\"\", 80)"), ("a\0", "(\"a\\0\", 80)"), (&*long, "70,000 bytes")];
-            for (name, input) in pairs {
-                fails("TcpListener::bind", input, TcpListener::bind((name, 80)).await);
-                fails("TcpStream::connect", input, TcpStream::connect((name, 80)).await);
-            }
-            for text in
-                ["", ":", "80", "a\0b:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:"]
-            {
-                let found = lookup_host(text).await.map(Iterator::count);
-                assert!(found.as_ref().is_err_and(|error| !error.to_string().is_empty()), "{text}");
-                fails("net::lookup_host", &format!("{text:?}"), found);
-            }
-        });
-    }
-
-    #[test]
     fn addresses_that_nobody_can_have_are_errors() {
         run(1, || async {
             for address in ["127.0.0.1:0", "255.255.255.255:80"] {
-                fails("TcpStream::connect", address, TcpStream::connect(address).await);
+                let to: SocketAddr = address.parse().unwrap();
+                fails("TcpStream::connect", address, TcpStream::connect(to).await);
             }
             for address in ["203.0.113.1:0", "[2001:db8::1]:0"] {
-                let bound = TcpListener::bind(address).await;
+                let bound = TcpListener::bind(address.parse::<SocketAddr>().unwrap()).await;
                 assert!(bound.as_ref().is_err_and(|error| error.raw_os_error().is_some()));
                 // Without IPv6 it is another error.
                 match address.starts_with('2') {
@@ -330,12 +297,12 @@ mod unix {
             let mut stream = TcpStream::from_std(socket.into()).unwrap();
             let item = "TcpStream::from_std, not connected";
             let limit = Duration::from_secs(20);
-            let read = arc::time::timeout(limit, stream.read(&mut [0])).await.expect("it ends");
+            let read = crate::common::timeout(limit, stream.read(&mut [0])).await.expect("it ends");
             fails(item, "read", read);
-            let written = arc::time::timeout(limit, stream.write(&[0])).await.expect("it ends");
+            let written = crate::common::timeout(limit, stream.write(&[0])).await.expect("it ends");
             fails(item, "write", written);
             fails(item, "peer_addr", stream.peer_addr());
-            stream.set_nodelay(true).unwrap();
+            stream.get_ref().set_nodelay(true).unwrap();
             goes(item, "set_nodelay", "works");
         });
     }
@@ -344,24 +311,24 @@ mod unix {
     fn a_listener_that_does_not_listen_fails_and_does_not_hang() {
         run(1, || async {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-            let listener = TcpListener::from_std(socket.into()).unwrap();
-            let accepted = arc::time::timeout(Duration::from_secs(20), listener.accept()).await;
+            let listener = TcpListener::new(socket.into()).unwrap();
+            let accepted = crate::common::timeout(Duration::from_secs(20), listener.accept()).await;
             let accepted = accepted.expect("it ends");
-            fails("TcpListener::from_std, does not listen", "accept", accepted);
+            fails("Async::new, a listener that does not listen", "accept", accepted);
         });
     }
 
     #[test]
     fn options_of_a_connection_that_was_reset_do_no_harm() {
         run(1, || async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let (server, _) = listener.accept().await.unwrap();
             resets_when_dropped(&server);
             drop(server);
             assert!(client.read(&mut [0]).await.is_err(), "it was reset");
             // Systems differ; none panics.
-            let set = client.set_nodelay(true);
+            let set = client.get_ref().set_nodelay(true);
             assert!(client.peer_addr().is_err());
             goes("TcpStream::set_nodelay", "the peer has reset it", format!("{set:?}"));
             fails("TcpStream::peer_addr", "the peer has reset it", client.peer_addr());
@@ -371,14 +338,19 @@ mod unix {
     /// A file is always ready: epoll does not watch it. (poll says that it is ready.)
     #[cfg(all(target_os = "linux", not(arc_portable)))]
     #[test]
-    fn a_descriptor_that_was_refused_stays_non_blocking() {
+    fn a_descriptor_that_was_refused_is_as_it_was() {
         run(1, || async {
-            let file = std::fs::File::open("/proc/self/exe").unwrap();
-            let same = file.try_clone().unwrap();
-            assert!(!socket2::SockRef::from(&same).nonblocking().unwrap());
-            fails("Async::new", "a regular file", Async::new(file));
-            assert!(socket2::SockRef::from(&same).nonblocking().unwrap());
-            goes("Async::new", "a regular file, what becomes of it", "it stays non-blocking");
+            for is_nonblocking in [false, true] {
+                let file = std::fs::File::open("/proc/self/exe").unwrap();
+                let same = file.try_clone().unwrap();
+                let same = socket2::SockRef::from(&same);
+                same.set_nonblocking(is_nonblocking).unwrap();
+                fails("Async::new", "a regular file", Async::new(file.try_clone().unwrap()));
+                assert_eq!(same.nonblocking().unwrap(), is_nonblocking);
+                fails("Async::new_nonblocking", "a regular file", Async::new_nonblocking(file));
+                assert_eq!(same.nonblocking().unwrap(), is_nonblocking);
+            }
+            goes("Async::new", "a regular file, what becomes of it", "it is as it was");
         });
     }
 

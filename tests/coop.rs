@@ -4,7 +4,7 @@ use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
 use arc::task::{consume_budget, has_budget_remaining, with_budget, yield_now};
-use arc::time::{sleep, timeout};
+use arc::time::sleep;
 use std::future::{Future, pending, poll_fn};
 use std::io::{Read, Write};
 use std::pin::pin;

@@ -152,7 +152,7 @@ fn nothing_is_left_open() {
                     for refused in [this.as_path(), this.parent().unwrap()] {
                         Async::new(File::open(refused).unwrap()).unwrap_err();
                     }
-                    TcpStream::connect("127.0.0.1:1").await.unwrap_err();
+                    TcpStream::connect(([127, 0, 0, 1], 1)).await.unwrap_err();
                 }
                 // Afterwards everything works.
                 let (mut left, mut right) = pair().await;

@@ -392,7 +392,7 @@ fn of_a_caller_that_is_wrong_names_the_line_of_the_caller() {
         let socket = || std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         expect("Async::new", &|| drop(arc::io::Async::new(socket())));
         let listener = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        expect("from_std", &|| drop(arc::net::TcpListener::from_std(listener())));
+        expect("Async::new_nonblocking", &|| drop(arc::io::Async::new_nonblocking(listener())));
 
         let runtime = runtime(1);
         let nested = || runtime.block_on(async { runtime.block_on(async {}) });

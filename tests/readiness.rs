@@ -2,11 +2,12 @@
 //! test moves bytes over real sockets; one that loses an event hangs, and fails
 //! at its limit.
 
+use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
 use arc::task::{spawn_blocking, yield_now};
-use arc::time::{sleep, timeout};
+use arc::time::sleep;
 use socket2::SockRef;
 use std::future::poll_fn;
 #[cfg(all(target_os = "linux", not(any(arc_oneshot, arc_portable))))]
@@ -62,7 +63,7 @@ fn event_that_comes_during_a_read_is_not_wiped_out() {
 fn bytes_that_come_between_a_short_read_and_the_wait_are_seen() {
     run_each(|| async {
         let (mut left, mut right) = pair().await;
-        left.set_nodelay(true).unwrap();
+        left.get_ref().set_nodelay(true).unwrap();
         // Bytes without an answer: the reader empties the socket again and again
         // while they come, and a short read is worth nothing if one came since.
         let writer = arc::spawn(async move {
@@ -234,7 +235,7 @@ fn one_direction_waits_while_the_other_is_busy() {
     run_each(|| async {
         let (left, right) = pair().await;
         for stream in [&left, &right] {
-            stream.set_nodelay(true).unwrap();
+            stream.get_ref().set_nodelay(true).unwrap();
             SockRef::from(stream).set_send_buffer_size(1 << 16).unwrap();
             SockRef::from(stream).set_recv_buffer_size(1 << 16).unwrap();
         }

@@ -6,7 +6,7 @@ use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
 use arc::runtime::{Handle, Runtime};
 use arc::task::{JoinHandle, TaskState, spawn_blocking, yield_now};
-use arc::time::{Instant, sleep, sleep_until, timeout};
+use arc::time::{Instant, sleep, sleep_until};
 use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::Pin;
@@ -408,7 +408,7 @@ fn afterwards_sockets_fail_and_their_drop_is_silent() {
         has_ended(handle.block_on(server.writable()));
         has_ended(handle.block_on(server.read_with(|server| server.peek(&mut [0]))));
         assert!(handle.block_on(listener.accept()).is_err());
-        assert!(handle.block_on(TcpStream::connect("127.0.0.1:1")).is_err());
+        assert!(handle.block_on(TcpStream::connect(([127, 0, 0, 1], 1))).is_err());
         let _guard = handle.enter();
         has_ended(Async::new(sockets().0));
 

@@ -363,7 +363,7 @@ fn a_handle_can_be_awaited_by_reference_given_up_and_awaited_again() {
         runtime.block_on(async {
             let (sender, receiver) = async_channel::bounded(1);
             let mut task = arc::spawn(async move { receiver.recv().await.unwrap() });
-            assert!(arc::time::timeout(millis(1), &mut task).await.is_err());
+            assert!(crate::common::timeout(millis(1), &mut task).await.is_err());
             sender.send(9).await.unwrap();
             assert_eq!(task.await.unwrap(), 9);
         });

@@ -2,9 +2,10 @@
 //! happens to them meanwhile.
 
 use crate::common::rounds;
+use crate::common::{Elapsed, timeout, timeout_at};
 use crate::net_common::*;
 use arc::task::spawn_blocking;
-use arc::time::{Duration, Elapsed, Instant, Sleep, sleep, sleep_until, timeout, timeout_at};
+use arc::time::{Duration, Instant, Sleep, sleep, sleep_until};
 use proptest::prelude::*;
 use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
@@ -691,6 +692,6 @@ fn a_deadline_of_std_is_converted_by_into() {
         let mut sleep = std::pin::pin!(arc::time::sleep_until(past.into()));
         sleep.as_mut().reset(past.into());
         sleep.await;
-        assert!(arc::time::timeout_at(past.into(), pending::<()>()).await.is_err());
+        assert!(crate::common::timeout_at(past.into(), pending::<()>()).await.is_err());
     });
 }

@@ -21,7 +21,7 @@
 //!
 //! # Break it
 //!
-//! Run the program as it is first: `cargo run -p arc-inside --example 01_block_on`. Then choose a
+//! Run the program as it is first: `cargo run -p arc-first --example 01_block_on`. Then choose a
 //! bug, replace its `-` lines by its `+` lines in the code below, and run the program again. (A bug
 //! may have several such places. Comments between the `-` lines do not matter.) To mend it:
 //! `git checkout inside/examples`.

@@ -15,7 +15,7 @@
 //! comes before S3. Without one, S2 may come after it.
 //!
 //! ```text
-//!     cargo run -p arc-inside --example 09_steps             one order, and what it means
+//!     cargo run -p arc-first --example 09_steps             one order, and what it means
 //!     ... 09_steps -- S1 P1 S2 P2 P3 S3                      the order that you choose
 //!     ... 09_steps -- --all                                  every order
 //!     ... 09_steps -- --all --without fence                  and if there were no fence?

@@ -9,7 +9,7 @@
 //! | 03 waking is pushing, 05 four states | `src/task/spawn.rs`, and the crate async-task |
 //! | 04 a result, a panic, somebody who waits | `src/task/join.rs`, `src/task/spawn.rs` |
 //! | 06 timers | `src/driver/timers.rs`, and a wheel in `src/driver/wheel.rs` |
-//! | 07 try, leave the waker, ask, wait | `src/driver/reactor.rs`, `src/driver/readiness.rs` |
+//! | 07 try, leave the waker, ask, wait | `src/driver/reactor.rs`, `src/io.rs` |
 //! | 08 a queue for each worker, an injector, half | `src/scheduler/queue.rs` |
 //! | 09 say that you sleep, then look again; the seat | `src/scheduler/sleep.rs`, `worker.rs` |
 //!

@@ -7,7 +7,7 @@
 //! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
 //! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
-use inside::exercises::threads::{Mutex, meanwhile};
+use inside::exercises::threads::{Mutex, by_turns, meanwhile, orders};
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -59,6 +59,26 @@ impl<T> Future for Receiver<T> {
 }
 
 fn main() {
+    check();
+    // The other side acts in the middle of a poll: the first one, or one by another task.
+    for step in 1..=4 {
+        for sends in [Some(7), None] {
+            for is_first_poll in [true, false] {
+                in_between(step, sends, is_first_poll);
+            }
+        }
+    }
+    // Each side is stopped in the middle, and the other one goes on.
+    for turns in orders(4) {
+        for sends in [Some(7), None] {
+            at_once(&turns, sends);
+        }
+    }
+    // Of all that was polled, nothing may be left.
+    solved();
+}
+
+fn check() {
     let (sender, receiver) = channel();
     let mut receiver = Box::pin(receiver);
     let wakeups = Wakeups::new();
@@ -92,16 +112,6 @@ fn main() {
     let wakeups = Wakeups::new();
     expect(poll(&mut receiver, &wakeups) == Poll::Ready(Some(7)), "the value did not arrive");
     wakeups.expect_no_waker_left(LEFT_BEHIND);
-
-    // The other side acts in the middle of a poll: the first one, or one by another task.
-    for step in 1..=4 {
-        for sends in [Some(7), None] {
-            for is_first_poll in [true, false] {
-                in_between(step, sends, is_first_poll);
-            }
-        }
-    }
-    solved();
 }
 
 const LEFT_BEHIND: &str = "it is over, and a waker is left behind, or lost without being dropped: \
@@ -136,6 +146,27 @@ fn in_between(step: usize, sends: Option<u32>, is_first_poll: bool) {
                    for under one lock, and the sender under another";
     expect(sends.is_none() || polled != Poll::Ready(None), message);
     expect(polled == Poll::Ready(sends), "the other side was done, and the receiver still waits");
+    earlier.expect_no_waker_left(LEFT_BEHIND);
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
+}
+
+/// A receiver that has waited is polled by another task, while the sender sends or is dropped.
+fn at_once(turns: &[usize], sends: Option<u32>) {
+    let (sender, receiver) = channel();
+    let mut receiver = Box::pin(receiver);
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    let _ = poll(&mut receiver, &earlier);
+    let act = || match sends {
+        Some(value) => sender.send(value),
+        None => drop(sender),
+    };
+    let (polled, ()) = by_turns(turns, || poll(&mut receiver, &wakeups), act);
+    let message = "the other side was done during a poll, and nobody wakes the receiver";
+    expect(polled.is_ready() || wakeups.count() > 0, message);
+    let polled = if polled.is_ready() { polled } else { poll(&mut receiver, &wakeups) };
+    let message = "a value was sent during the receiver's poll, and did not arrive: it was looked \
+                   for under one lock, and the sender under another";
+    expect(polled == Poll::Ready(sends), message);
     earlier.expect_no_waker_left(LEFT_BEHIND);
     wakeups.expect_no_waker_left(LEFT_BEHIND);
 }

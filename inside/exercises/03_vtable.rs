@@ -12,8 +12,10 @@
 //! your orderings make certain: whoever frees a place must see all that was done with its wakers
 //! before they were dropped.
 
-use inside::exercises::threads::{AtomicUsize, Note, Ordering, meanwhile, other_thread};
-use inside::exercises::{expect, solved};
+use inside::exercises::threads::{
+    AtomicUsize, Note, Ordering, by_turns, meanwhile, orders, other_thread,
+};
+use inside::exercises::{expect, set_alarm, solved};
 use std::ptr::without_provenance;
 use std::sync::atomic::{self, AtomicBool};
 use std::sync::{Mutex, PoisonError};
@@ -118,6 +120,8 @@ impl Place {
 }
 
 fn main() {
+    // If it panics or does not come to its end, the exercise says so.
+    set_alarm();
     let (place, waker) = place_and_waker();
     place.notes.iter().for_each(|note| note.write());
     let same = waker.clone();
@@ -139,7 +143,13 @@ fn main() {
     place.expect_wakeups(1);
     place.expect_wakers(0);
 
-    // Two threads, each with a waker of its own: the second one acts after each step of the first.
+    two_threads();
+    both_are_stopped();
+    solved();
+}
+
+/// Two threads, each with a waker of its own: the second one acts after each step of the first.
+fn two_threads() {
     for step in 1..=5 {
         let (place, waker) = place_and_waker();
         place.notes.iter().for_each(|note| note.write());
@@ -167,7 +177,29 @@ fn main() {
             place.expect_wakers(0);
         }
     }
-    solved();
+}
+
+/// Each of the two is stopped in the middle, and the other one goes on.
+fn both_are_stopped() {
+    for turns in orders(3) {
+        for [first_wakes, second_wakes] in
+            [[false, false], [false, true], [true, false], [true, true]]
+        {
+            let (place, waker) = place_and_waker();
+            let other = waker.clone();
+            let use_up = |waker: Waker, note: Note, wakes: bool| {
+                note.write();
+                waker.wake_by_ref();
+                let same = waker.clone();
+                drop(waker);
+                if wakes { same.wake() } else { drop(same) }
+            };
+            let second = || use_up(other, place.notes[1], second_wakes);
+            by_turns(&turns, || use_up(waker, place.notes[0], first_wakes), second);
+            place.expect_wakeups(2 + usize::from(first_wakes) + usize::from(second_wakes));
+            place.expect_wakers(0);
+        }
+    }
 }
 
 // Hint 1: which of the four functions use a waker up, so that it is gone afterwards?

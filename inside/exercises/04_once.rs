@@ -12,8 +12,10 @@
 //! with one addition: the exercise can let another thread act whenever you release the lock. `lock`
 //! gives you the guard at once, as no thread panics.)
 
-use inside::exercises::threads::{AtomicUsize, Mutex, Ordering, holds_a_lock, meanwhile};
-use inside::exercises::{expect, solved};
+use inside::exercises::threads::{
+    AtomicUsize, Mutex, Ordering, by_turns, holds_a_lock, meanwhile, orders,
+};
+use inside::exercises::{expect, set_alarm, solved};
 use std::collections::VecDeque;
 
 /// How many tasks are taken at once.
@@ -102,6 +104,8 @@ impl Inbox {
 }
 
 fn main() {
+    // If it panics or does not come to its end, the exercise says so.
+    set_alarm();
     let inbox = Inbox::default();
     expect(!inbox.bell.hear(), "it has rung, and nobody has brought anything");
     for _ in ["at first", "in a second round"] {
@@ -134,6 +138,19 @@ fn main() {
             let inbox = inbox_of();
             let (taken, ()) = meanwhile(step, || inbox.hear_and_take(), || inbox.push(before));
             inbox.expect_all(0..before + 1, taken);
+        }
+    }
+
+    // Each of the two is stopped in the middle, and the other one goes on.
+    for turns in orders(4) {
+        for before in [0, 1, 3, 4] {
+            let inbox = Inbox::default();
+            (0..before).for_each(|task| inbox.push(task));
+            let two = || (before + 1..before + 3).for_each(|task| inbox.push(task));
+            by_turns(&turns, || inbox.push(before), two);
+            let more = || inbox.push(before + 3);
+            let (taken, ()) = by_turns(&turns, || inbox.hear_and_take(), more);
+            inbox.expect_all(0..before + 4, taken);
         }
     }
     solved();

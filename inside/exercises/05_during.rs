@@ -11,8 +11,10 @@
 //! your orderings make certain: what was changed before `changed`, a save after it must see, and
 //! what one save has written, the next one must see.
 
-use inside::exercises::threads::{AtomicUsize, Note, Ordering, meanwhile, other_thread};
-use inside::exercises::{expect, solved};
+use inside::exercises::threads::{
+    AtomicUsize, Note, Ordering, by_turns, meanwhile, orders, other_thread,
+};
+use inside::exercises::{expect, set_alarm, solved};
 use std::cell::RefCell;
 use std::sync::atomic::{self, AtomicBool};
 use std::sync::mpsc::channel;
@@ -109,6 +111,8 @@ impl Saver {
 }
 
 fn main() {
+    // If it panics or does not come to its end, the exercise says so.
+    set_alarm();
     let saver = Saver::default();
     for count in 1..=3 {
         saver.change();
@@ -145,7 +149,26 @@ fn main() {
         }
     }
     (1..=8).for_each(a_third_thread_comes);
+    orders(5).for_each(|turns| both_are_stopped(&turns));
     solved();
+}
+
+/// Two threads make a change each. Each of them is stopped in the middle, and the other one goes
+/// on: so a save may end between two steps of the other thread.
+fn both_are_stopped(turns: &[usize]) {
+    let saver = Saver::default();
+    by_turns(turns, || saver.change(), || saver.change());
+    saver.expect_saved();
+    let saves = saver.saves();
+    expect(saves <= 2, &format!("there were two changes, and {saves} saves"));
+
+    let message = "nobody saves any more, and a change is not saved: somebody who has gone counts \
+                   as saving";
+    for count in 1..=2 {
+        other_thread(|| saver.change());
+        expect(saver.saves() == saves + count, message);
+        saver.expect_saved();
+    }
 }
 
 /// A change comes during the save of the first thread. After this step of it, a third thread makes

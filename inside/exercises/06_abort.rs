@@ -7,8 +7,8 @@
 //! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
 //! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
-use inside::exercises::threads::{Mutex, holds_a_lock, meanwhile};
-use inside::exercises::{Wakeups, expect, poll, solved};
+use inside::exercises::threads::{Mutex, by_turns, holds_a_lock, meanwhile, orders};
+use inside::exercises::{Counted, Wakeups, counted, expect, poll, solved};
 use std::future::{pending, poll_fn, ready};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -55,14 +55,25 @@ impl<F: Future> Future for Abortable<F> {
     }
 }
 
-fn abortable<F>(future: F) -> (Pin<Box<Abortable<F>>>, AbortHandle) {
+/// (The future inside is counted, in every exercise that is given one: it must be dropped.)
+fn abortable<F: Future>(future: F) -> (Pin<Box<Abortable<Counted<F>>>>, AbortHandle) {
     let handle = AbortHandle::default();
-    (Box::pin(Abortable { future: Some(Box::pin(future)), handle: handle.clone() }), handle)
+    let future = Some(Box::pin(counted(future)));
+    (Box::pin(Abortable { future, handle: handle.clone() }), handle)
 }
 
 const NO_END: &str = "nobody has aborted it, and it has ended";
 
 fn main() {
+    check();
+    aborted_in_its_poll();
+    orders(3).for_each(|turns| aborted_at_once(&turns));
+    its_future_aborts();
+    // Of all that was polled, nothing may be left.
+    solved();
+}
+
+fn check() {
     let held = Arc::new(());
     let inside = held.clone();
     let (mut task, handle) = abortable(async move {
@@ -82,6 +93,8 @@ fn main() {
     let message = "it was aborted, and a task was woken that does not wait any more";
     expect(first.count() == 0, message);
     expect(second.count() == 1, "it was aborted once, and its task was woken more than once");
+    let message = "it was aborted, and its task was woken: a waker of it stays in the handle";
+    second.expect_no_waker_left(message);
     expect(poll(&mut task, &second) == Poll::Ready(None), "it was aborted, and goes on");
     expect(Arc::strong_count(&held) == 1, "it was aborted, and its future is still there");
     handle.abort();
@@ -100,10 +113,6 @@ fn main() {
     }));
     handle.abort();
     expect(poll(&mut task, &second) == Poll::Ready(None), "it was aborted, and goes on");
-
-    aborted_in_its_poll();
-    its_future_aborts();
-    solved();
 }
 
 const LOST: &str = "it is over, and a waker was lost without being dropped: the task that it \
@@ -125,6 +134,24 @@ fn aborted_in_its_poll() {
             expect(ended, "it was aborted during its poll, and the next one is pending");
         }
     }
+}
+
+/// It is aborted twice, while another task polls it. Each side is stopped in the middle.
+fn aborted_at_once(turns: &[usize]) {
+    let (mut task, handle) = abortable(pending::<()>());
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    expect(poll(&mut task, &earlier).is_pending(), NO_END);
+    let abort = || {
+        handle.abort();
+        handle.abort();
+    };
+    let (polled, ()) = by_turns(turns, || poll(&mut task, &wakeups), abort);
+    let message = "it was aborted during its poll, and nobody has woken it";
+    expect(polled.is_ready() || wakeups.count() > 0, message);
+    let ended = polled.is_ready() || poll(&mut task, &wakeups).is_ready();
+    expect(ended, "it was aborted during its poll, and the next one is pending");
+    let message = "it was aborted, and a waker of a task that does not wait any more is kept";
+    earlier.expect_no_waker_left(message);
 }
 
 /// The future inside aborts the task: in its poll, and when it is dropped.

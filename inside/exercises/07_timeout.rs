@@ -3,7 +3,7 @@
 //! `timeout` gives the output of the future, or None when the limit is over first. If both are
 //! ready in the same poll, the output counts: it was there in time.
 
-use inside::exercises::{Wakeups, expect, poll, solved};
+use inside::exercises::{Wakeups, counted, expect, poll, solved};
 use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ async fn timeout<F: Future>(future: F, limit: impl Future<Output = ()>) -> Optio
 /// Is pending as often as it says, and wakes the task each time. Then it is ready.
 fn later<T: Copy>(mut times: usize, output: T) -> impl Future<Output = T> {
     let mut is_over = false;
-    poll_fn(move |context| {
+    counted(poll_fn(move |context| {
         expect(!is_over, "a future was polled after its end");
         if times == 0 {
             is_over = true;
@@ -28,7 +28,7 @@ fn later<T: Copy>(mut times: usize, output: T) -> impl Future<Output = T> {
         times -= 1;
         context.waker().wake_by_ref();
         Poll::Pending
-    })
+    }))
 }
 
 const NO_END: &str = "neither is ready, and it has ended";
@@ -42,28 +42,33 @@ fn expect_one_wakeup(count: usize, who: &str) {
 }
 
 fn main() {
+    check();
+    // The same, after one poll or more, each by another task.
+    for times in 1..=3 {
+        later_on(times);
+    }
+    // Of all that was polled, nothing may be left.
+    solved();
+}
+
+fn check() {
     let wakeups = Wakeups::new();
-    let mut both_wait = Box::pin(timeout(pending::<u8>(), pending()));
+    let mut both_wait = Box::pin(timeout(counted(pending::<u8>()), counted(pending())));
     expect(poll(&mut both_wait, &wakeups).is_pending(), NO_END);
     let message = "both wait, and it has woken its own task: it is polled again and again for \
                    nothing";
     expect(wakeups.count() == 0, message);
 
-    let mut too_late = Box::pin(timeout(pending::<u8>(), ready(())));
+    let mut too_late = Box::pin(timeout(counted(pending::<u8>()), counted(ready(()))));
     let ended = poll(&mut too_late, &wakeups);
     expect(ended == Poll::Ready(None), "the limit is over, and the future goes on");
 
-    let mut in_time = Box::pin(timeout(ready(7), pending()));
+    let mut in_time = Box::pin(timeout(counted(ready(7)), counted(pending())));
     expect(poll(&mut in_time, &wakeups) == Poll::Ready(Some(7)), "the output is lost");
 
-    let mut at_once = Box::pin(timeout(ready(7), ready(())));
+    let mut at_once = Box::pin(timeout(counted(ready(7)), counted(ready(()))));
     let ended = poll(&mut at_once, &wakeups);
     expect(ended == Poll::Ready(Some(7)), "the output was there in time, and did not count");
-
-    // The same three, after one poll or more, each by another task.
-    for times in 1..=3 {
-        later_on(times);
-    }
 
     // What it was given is dropped with it.
     let held = Arc::new(());
@@ -79,11 +84,10 @@ fn main() {
     let mut task = Box::pin(timeout(future, limit));
     expect(poll(&mut task, &wakeups) == Poll::Ready(None), "the limit is over, and it goes on");
     expect(Arc::strong_count(&held) == 1, "the limit is over, and the future is still there");
-    solved();
 }
 
 fn later_on(times: usize) {
-    let mut too_late = Box::pin(timeout(pending::<u8>(), later(times, ())));
+    let mut too_late = Box::pin(timeout(counted(pending::<u8>()), later(times, ())));
     for _ in 0..times {
         let wakeups = Wakeups::new();
         expect(poll(&mut too_late, &wakeups).is_pending(), NO_END);
@@ -92,7 +96,7 @@ fn later_on(times: usize) {
     let ended = poll(&mut too_late, &Wakeups::new());
     expect(ended == Poll::Ready(None), "the limit was over in a later poll, and did not count");
 
-    let mut in_time = Box::pin(timeout(later(times, 7), pending()));
+    let mut in_time = Box::pin(timeout(later(times, 7), counted(pending())));
     for _ in 0..times {
         let wakeups = Wakeups::new();
         expect(poll(&mut in_time, &wakeups).is_pending(), NO_END);

@@ -7,7 +7,7 @@
 //! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
 //! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
-use inside::exercises::threads::{Mutex, meanwhile};
+use inside::exercises::threads::{Mutex, by_turns, meanwhile, orders};
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -49,6 +49,23 @@ impl Pipe {
 }
 
 fn main() {
+    check();
+    // The reader makes room in the middle of the writer's poll: the first one, or a later one.
+    for step in 1..=4 {
+        in_between(step, true);
+        in_between(step, false);
+    }
+    // Each side is stopped in the middle, and the other one goes on.
+    for turns in orders(4) {
+        for reads in 1..=3 {
+            at_once(&turns, reads);
+        }
+    }
+    // Of all that was polled, nothing may be left.
+    solved();
+}
+
+fn check() {
     let pipe = Pipe::default();
     let mut writer = Box::pin(async {
         for message in 0..5 {
@@ -97,13 +114,6 @@ fn main() {
     }
     expect(wakeups.count() == 0, "the writer does not wait, and is woken: a waker was left behind");
     wakeups.expect_no_waker_left(LEFT_BEHIND);
-
-    // The reader makes room in the middle of the writer's poll: the first one, or a later one.
-    for step in 1..=4 {
-        in_between(step, true);
-        in_between(step, false);
-    }
-    solved();
 }
 
 const LEFT_BEHIND: &str = "nobody waits for room any more, and a waker is left behind, or was lost \
@@ -125,6 +135,37 @@ fn in_between(step: usize, is_first_poll: bool) {
     expect(polled.is_ready() || wakeups.count() > 0, message);
     let ended = polled.is_ready() || poll(&mut writer, &wakeups).is_ready();
     expect(ended, "the reader made room during the writer's poll, and the next poll is pending");
+}
+
+/// A writer that waits is polled by another task, while the reader reads some messages.
+fn at_once(turns: &[usize], reads: usize) {
+    let pipe = Pipe::default();
+    let mut writer = Box::pin(async {
+        for message in 0..5 {
+            pipe.write(message).await;
+        }
+    });
+    let (earlier, wakeups) = (Wakeups::new(), Wakeups::new());
+    let _ = poll(&mut writer, &earlier);
+    let read = || (0..reads).filter_map(|_| pipe.read()).collect::<Vec<u32>>();
+    let (mut polled, mut received) = by_turns(turns, || poll(&mut writer, &wakeups), read);
+
+    // The rest, as long as somebody is woken.
+    let mut seen = 0;
+    loop {
+        if polled.is_pending() && wakeups.count() > seen {
+            seen = wakeups.count();
+            polled = poll(&mut writer, &wakeups);
+        }
+        let Some(message) = pipe.read() else { break };
+        received.push(message);
+    }
+    let message = "the reader made room during the writer's poll, and nobody wakes the writer";
+    expect(polled.is_ready(), message);
+    expect(received == [0, 1, 2, 3, 4], "a message is lost, or they come in another order");
+    drop(writer);
+    earlier.expect_no_waker_left(LEFT_BEHIND);
+    wakeups.expect_no_waker_left(LEFT_BEHIND);
 }
 
 // Hint 1: three things happen when the pipe is full: look, leave the waker, `Pending`.

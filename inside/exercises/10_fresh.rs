@@ -15,8 +15,10 @@
 //! thread that begins after it must see, and what came before `finish`, whoever finds the value
 //! fresh because of it must see.
 
-use inside::exercises::threads::{AtomicUsize, Note, Ordering, meanwhile, other_thread};
-use inside::exercises::{expect, solved};
+use inside::exercises::threads::{
+    AtomicUsize, Note, Ordering, by_turns, meanwhile, orders, other_thread,
+};
+use inside::exercises::{expect, set_alarm, solved};
 
 // YOURS: from here
 const FRESH: usize = 1;
@@ -65,6 +67,8 @@ fn fresh() -> Cache {
 }
 
 fn main() {
+    // If it panics or does not come to its end, the exercise says so.
+    set_alarm();
     let cache = Cache::default();
     expect(!cache.is_fresh(), "nobody has computed the value, and it counts as fresh");
     for _ in ["at first", "again"] {
@@ -77,15 +81,18 @@ fn main() {
         cache.invalidate();
         expect(!cache.is_fresh(), "the source has changed twice, and the value counts as fresh");
     }
+    changed_since();
     what_is_seen();
     two_compute();
     changed_meanwhile();
+    orders(4).for_each(|turns| all_are_stopped(&turns));
     solved();
 }
 
-fn changed_meanwhile() {
+/// How often the source changes while somebody computes. A thread may be held up for long.
+fn changed_since() {
     let message = "the source has changed since the value was begun, and it counts as fresh";
-    for changes in 1..=4 {
+    for changes in (1..=20).chain([32, 64, 128, 256, 1024, 1 << 16]) {
         let cache = Cache::default();
         let begun = cache.begin();
         (0..changes).for_each(|_| cache.invalidate());
@@ -111,7 +118,9 @@ fn changed_meanwhile() {
         cache.finish(begun);
         expect(!cache.is_fresh(), message);
     }
+}
 
+fn changed_meanwhile() {
     for step in 1..=4 {
         // It changes in the middle of `finish`.
         let cache = Cache::default();
@@ -143,6 +152,53 @@ fn changed_meanwhile() {
         let (seen, ()) = meanwhile(step, || cache.is_fresh(), || cache.finish(begun));
         let message = "a value that is old counts as fresh for a moment, and somebody looks then";
         expect(!seen && !cache.is_fresh(), message);
+    }
+}
+
+/// Two threads do something at once. Each is stopped in the middle, and the other one goes on.
+fn all_are_stopped(turns: &[usize]) {
+    for is_fresh in [false, true] {
+        let new = || if is_fresh { fresh() } else { Cache::default() };
+
+        // One of them has computed from the old source, and comes late.
+        let cache = new();
+        let begun = cache.begin();
+        by_turns(turns, || cache.finish(begun), || cache.invalidate());
+        let message = "a thread finishes in the middle of `invalidate`, or the other way round, \
+                       and what was begun before the change counts as fresh";
+        expect(!cache.is_fresh(), message);
+
+        let cache = new();
+        let note = Note::new();
+        let compute = || {
+            let begun = cache.begin();
+            let is_seen = note.is_seen();
+            cache.finish(begun);
+            is_seen
+        };
+        let change = || {
+            note.write();
+            cache.invalidate();
+        };
+        let (is_seen, ()) = by_turns(turns, compute, change);
+        let message = "a thread computes while the source changes, may not see the change, and its \
+                       value counts as fresh";
+        expect(is_seen || !cache.is_fresh(), message);
+
+        // Nothing changes.
+        let cache = new();
+        let compute = || cache.finish(cache.begin());
+        by_turns(turns, compute, compute);
+        let message = "two threads compute the same at once, and it does not count as fresh";
+        expect(cache.is_fresh(), message);
+
+        // Both change the source: what was begun before counts for neither.
+        let cache = new();
+        let begun = cache.begin();
+        by_turns(turns, || cache.invalidate(), || cache.invalidate());
+        cache.finish(begun);
+        let message = "two threads change the source at once, and one of them does not count";
+        expect(!cache.is_fresh(), message);
     }
 }
 

@@ -13,7 +13,7 @@
 //! release a lock. (`lock` gives you the guard at once, as no thread panics.)
 
 use inside::exercises::threads::{Mutex, meanwhile};
-use inside::exercises::{expect, solved};
+use inside::exercises::{expect, set_alarm, solved};
 use std::collections::VecDeque;
 
 /// How many tasks a worker's own queue holds. Half of it is spilled.
@@ -37,6 +37,8 @@ fn content(queue: &Queue) -> Vec<u32> {
 }
 
 fn main() {
+    // If it panics or does not come to its end, the exercise says so.
+    set_alarm();
     let (own, shared) = (queue_of([]), queue_of([90]));
     for task in 0..6 {
         push(&own, &shared, task);

@@ -8,8 +8,10 @@
 //! `AtomicU8` is std's, with one addition: here, the exercise can let another thread act between
 //! two of your steps, and it knows what your orderings make certain.
 
-use inside::exercises::threads::{AtomicU8, Note, Ordering, meanwhile, other_thread};
-use inside::exercises::{expect, solved};
+use inside::exercises::threads::{
+    AtomicU8, Note, Ordering, by_turns, meanwhile, orders, other_thread,
+};
+use inside::exercises::{expect, set_alarm, solved};
 
 const IDLE: u8 = 0;
 const QUEUED: u8 = 1;
@@ -43,6 +45,8 @@ impl State {
 }
 
 fn main() {
+    // If it panics or does not come to its end, the exercise says so.
+    set_alarm();
     let state = State(AtomicU8::new(IDLE));
     expect(state.wake(), "an idle task was woken, and is not queued");
     expect(!state.wake(), "a queued task was woken, and is queued twice");
@@ -56,6 +60,7 @@ fn main() {
     expect(state.wake(), "an idle task was woken, and is not queued");
     the_next_poll_sees_it();
     (1..=4).for_each(at_once);
+    orders(4).for_each(|turns| both_are_stopped(&turns));
     solved();
 }
 
@@ -125,6 +130,31 @@ fn at_once(step: usize) {
     expect(!is_queued, "a running task was woken, and another thread can poll it at once");
     let message = "a task is woken just when its poll begins, and is not polled again";
     expect(is_seen || state.end_poll(), message);
+}
+
+/// A task is woken twice in a row while its poll ends, or while another thread wakes it. Each of
+/// the two threads is stopped in the middle, and the other one goes on.
+fn both_are_stopped(turns: &[usize]) {
+    for before in [RUNNING, WOKEN, IDLE] {
+        let state = State(AtomicU8::new(before));
+        let notes = [Note::new(), Note::new()];
+        let first = || {
+            if before == IDLE { state.wake() } else { state.end_poll() }
+        };
+        let wakes = || {
+            notes.map(|note| {
+                note.write();
+                state.wake()
+            })
+        };
+        let (first, [second, third]) = by_turns(turns, first, wakes);
+        let queued = [first, second, third].into_iter().filter(|it| *it).count();
+        expect(queued == 1, "two threads act on a task at once, and it is not queued once");
+        expect(!state.wake(), "a queued task was woken, and is queued twice");
+        state.begin_poll();
+        notes.iter().for_each(|note| note.read());
+        expect(!state.end_poll(), "a task was not woken while it ran, and is polled again");
+    }
 }
 
 // Hint 1: draw the picture of stage 05, and write next to each arrow which function takes it.

@@ -1,9 +1,9 @@
-//! Exercise 16, size L, after stage 10: change the timer wheel of arc.
+//! Exercise 16, size L, after stage 10: change a timer wheel of several levels.
 //!
 //! A connection that must not be silent for ten seconds has a timer, and each message sets it back
 //! to ten seconds. With a wheel that can only insert and remove, each message removes a timer and
 //! inserts another one, and the connection has to remember another key. Give `Wheel` in
-//! `src/driver/wheel.rs`, the file of arc itself, this method:
+//! `inside/src/hierarchical_wheel.rs`, the wheel that arc had for a long time, this method:
 //!
 //! ```text
 //! pub(crate) fn reset(&mut self, key: Key, deadline: u64) -> bool
@@ -14,35 +14,34 @@
 //! they were reset. False: the value is gone, and nothing has changed. (The place in the wheel may
 //! be somebody else's by then.) Everything that the file promises at its top still holds.
 //!
-//! This program is the *model* of your change. It compiles `src/driver/wheel.rs` as you have left
-//! it, does thousands of things at random with it, and with a list that is searched from end to
-//! end, and compares. Run it after each change. (cargo warns that arc itself never uses the method.
-//! That is right: only this program does.)
+//! This program is the *model* of your change. It compiles that file as you have left it, does
+//! thousands of things at random with it, and with a list that is searched from end to end, and
+//! compares. Run it after each change.
 //!
 //! When it says `solved`, break your method on purpose, in a way that you have not thought of
-//! before, and see it refused. Then run the tests that arc has had before, which look at the
-//! invariants after each step, over your change: `cargo test -p arc-runtime --lib wheel`.
+//! before, and see it refused. Then run the tests that the file has had before, which look at the
+//! invariants after each step, over your change: `cargo test -p arc-inside --lib wheel`.
 //!
-//! `git checkout src` takes the change back. So does mending a chapter's Break it, by the same
-//! command: commit your change first if you want to keep it.
+//! `git checkout inside/src` takes the change back. So does mending a chapter's Break it, by the
+//! same command: commit your change first if you want to keep it.
 
-#![allow(dead_code, reason = "the model uses a part of arc's file, and arc uses another")]
+#![allow(dead_code, reason = "the model uses a part of the file")]
 
-#[path = "../../src/driver/wheel.rs"]
+#[path = "../../inside/src/hierarchical_wheel.rs"]
 mod wheel;
 
 use inside::exercises::{expect, set_alarm, solved};
 use wheel::{Key, Wheel};
 
 // YOURS: from here
-// Not here, but in src/driver/wheel.rs.
+// Not here, but in inside/src/hierarchical_wheel.rs.
 // to here
 
-/// Stands in for what arc's `Wheel` does not have yet. As soon as the type has a method of this
+/// Stands in for what the `Wheel` does not have yet. As soon as the type has a method of this
 /// name itself, that one is called.
 trait NotYet {
     fn reset(&mut self, _key: Key, _deadline: u64) -> bool {
-        expect(false, "`Wheel` in src/driver/wheel.rs has no method `reset`");
+        expect(false, "`Wheel` in inside/src/hierarchical_wheel.rs has no method `reset`");
         false
     }
 }
@@ -141,6 +140,7 @@ fn main() {
     for seed in 0..20 {
         at_random(seed);
     }
+    slots_that_were_emptied();
 
     // Each message of a hundred thousand connections sets a timer back.
     let mut wheel = Wheel::new();
@@ -150,6 +150,28 @@ fn main() {
         expect(is_there, "a timer is there, and `reset` says it is gone");
     }
     solved();
+}
+
+/// What was in a slot before it was empty has no say in when the next one expires.
+fn slots_that_were_emptied() {
+    let message = "a slot was emptied, and says when that which was in it would expire: a worker \
+                   wakes up for nothing";
+    for bits in 0..40 {
+        // Two deadlines in the same slot, or almost.
+        let early = (5 << bits) + 1;
+        let late = early + (1 << bits) / 8 + 1;
+        for is_reset in [false, true] {
+            let mut wheel = Wheel::new();
+            let key = wheel.insert(early, 1);
+            if is_reset {
+                expect(wheel.reset(key, u64::MAX / 2), "a timer is there, and is said to be gone");
+            } else {
+                wheel.remove(key);
+            }
+            wheel.insert(late, 2);
+            expect(wheel.next_expiry() == Some(late), message);
+        }
+    }
 }
 
 fn at_random(seed: u64) {

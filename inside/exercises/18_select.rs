@@ -8,7 +8,7 @@
 //! `either` is what `select!` does with two futures. It takes them by value and drops both. A
 //! future that is pinned elsewhere can be given by `future.as_mut()`, which is a future as well.
 
-use inside::exercises::{Wakeups, expect, poll, solved};
+use inside::exercises::{Wakeups, counted, expect, poll, solved};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -33,14 +33,14 @@ impl<T> Channel<T> {
 
     /// If this is dropped before it is ready, nothing is lost.
     async fn recv(&self) -> T {
-        poll_fn(|context| {
+        counted(poll_fn(|context| {
             let mut inside = self.0.borrow_mut();
             if let Some(item) = inside.0.pop_front() {
                 return Poll::Ready(item);
             }
             inside.1 = Some(context.waker().clone());
             Poll::Pending
-        })
+        }))
         .await
     }
 }
@@ -143,6 +143,20 @@ impl<F: Future<Output = ()>> Task<F> {
     }
 }
 
+const LOST: &str = "a tick came in the middle of a message, and the message does not arrive";
+
+/// How many messages these bytes are, without one that is not whole yet.
+fn whole(mut bytes: &[u8]) -> usize {
+    let mut count = 0;
+    while let Some((length, rest)) = bytes.split_first()
+        && let Some((_, rest)) = rest.split_at_checked(usize::from(*length))
+    {
+        count += 1;
+        bytes = rest;
+    }
+    count
+}
+
 /// Takes the steps, and lets the task run after each of them, or after every second one.
 fn check(steps: &[Step], at_once: usize) {
     let (bytes, ticks, seen) = (Channel::new(), Channel::new(), RefCell::new(Seen::default()));
@@ -150,10 +164,14 @@ fn check(steps: &[Step], at_once: usize) {
     task.run();
 
     let mut sent_ticks = 0;
+    let mut sent_bytes = Vec::new();
     for steps in steps.chunks(at_once) {
         for step in steps {
             match step {
-                Step::Byte(byte) => bytes.send(*byte),
+                Step::Byte(byte) => {
+                    sent_bytes.push(*byte);
+                    bytes.send(*byte);
+                }
                 Step::Tick => ticks.send(()),
             }
         }
@@ -162,12 +180,18 @@ fn check(steps: &[Step], at_once: usize) {
         let message = "a tick has come, and is not counted: it is lost, or it waits for a message";
         expect(seen.borrow().ticks >= sent_ticks, message);
         expect(seen.borrow().ticks == sent_ticks, "it counts a tick that has not come");
+
+        let is_late = seen.borrow().messages.len() < whole(&sent_bytes);
+        let message =
+            "a message is whole, and `serve` does not give it before something else comes";
+        expect(!is_late || sent_ticks > 0, message);
+        expect(!is_late, LOST);
     }
 
     let is_right = seen.borrow().messages == MESSAGES;
     let has_ticks = steps.contains(&Step::Tick);
     expect(is_right || has_ticks, "messages do not arrive as they were sent, and no tick came");
-    expect(is_right, "a tick came in the middle of a message, and the message does not arrive");
+    expect(is_right, LOST);
 }
 
 fn main() {

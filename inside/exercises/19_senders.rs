@@ -7,14 +7,16 @@
 //! * Room for one more message wakes one sender, and not all of them.
 //! * A send that was dropped before it was ready has sent nothing, is never woken again, and costs
 //!   nobody his turn. It may be dropped between its wake-up and its next poll.
-//! * When the receiver closes the channel, every sender is woken, and gets its message back.
+//! * When the receiver closes the channel, every sender is woken, and gets its message back. (One
+//!   that was promised room before may still send.) What was sent before still comes, and whoever
+//!   heard Ok has sent.
 //!
 //! Wake a waker, or drop one, only after the lock is released: that runs code which is not yours.
 //!
 //! `Mutex` is std's, with one addition: here, the exercise can let another thread act whenever you
 //! release the lock. (`lock` gives you the guard at once, as no thread panics.)
 
-use inside::exercises::threads::{Mutex, meanwhile};
+use inside::exercises::threads::{Mutex, by_turns, meanwhile, orders};
 use inside::exercises::{Wakeups, expect, poll, solved};
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -106,18 +108,26 @@ impl Future for Send<'_> {
 struct Sender<'a> {
     /// None: it has ended, or has gone away.
     send: Option<Pin<Box<Send<'a>>>>,
+    message: u32,
+    /// It has ended, and said this.
+    said: Option<Result<(), u32>>,
     wakeups: Arc<Wakeups>,
+    /// How often it had been woken when it was polled for the last time.
+    seen: usize,
 }
 
 impl<'a> Sender<'a> {
     fn new(channel: &'a Channel, message: u32) -> Self {
-        Sender { send: Some(Box::pin(channel.send(message))), wakeups: Wakeups::new() }
+        let send = Some(Box::pin(channel.send(message)));
+        Sender { send, message, said: None, wakeups: Wakeups::new(), seen: 0 }
     }
 
     fn poll(&mut self) -> Poll<Result<(), u32>> {
         let Some(send) = &mut self.send else { return Poll::Pending };
+        self.seen = self.wakeups.count();
         let polled = poll(send, &self.wakeups);
-        if polled.is_ready() {
+        if let Poll::Ready(said) = polled {
+            self.said = Some(said);
             self.send = None;
         }
         polled
@@ -196,6 +206,17 @@ fn check_turns() {
     }
     expect(channel.receive().is_none(), "a message comes twice");
     has_room_for_one(&channel);
+
+    // Room for two is promised, and a message is still there.
+    let channel = Channel::new(3);
+    let mut senders: Vec<_> = (1..=5).map(|it| Sender::new(&channel, it)).collect();
+    senders[..3].iter_mut().for_each(Sender::sends);
+    senders[3..].iter_mut().for_each(Sender::waits);
+    let mut received = vec![channel.receive(), channel.receive()];
+    senders[3..].iter_mut().for_each(Sender::sends);
+    received.extend((0..4).map(|_| channel.receive()));
+    let expected = [Some(1), Some(2), Some(3), Some(4), Some(5), None];
+    expect(received == expected, "messages do not come in their order");
 }
 
 /// One of three goes away, before it is woken or after that. The others have their turn.
@@ -215,6 +236,7 @@ fn check_leavers() {
         }
 
         senders[leaver].send = None;
+        let woken_so_far = senders[leaver].wakeups.count();
         let message = "a sender goes away before its turn, and another one is woken";
         expect(is_woken || woken(&senders) == 0, message);
         let message = "a sender was woken and goes away, and the next one is not woken";
@@ -226,7 +248,92 @@ fn check_leavers() {
         let message = "a send was dropped, and its message comes, or that of another does not";
         let others = (0..=3).filter(|it| *it != leaver as u32 + 1);
         expect(received.into_iter().eq(others), message);
+        let message = "a sender has gone away, and is woken later";
+        expect(senders[leaver].wakeups.count() == woken_so_far, message);
         has_room_for_one(&channel);
+        no_waker_left(&senders);
+    }
+}
+
+/// All have ended, or have gone away.
+fn no_waker_left(senders: &[Sender<'_>]) {
+    let message = "a sender has ended, or has gone away, and a waker of it stays in the channel";
+    senders.iter().for_each(|it| it.wakeups.expect_no_waker_left(message));
+}
+
+/// What one of two threads does.
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    Receive,
+    Close,
+    Poll,
+    GoAway,
+}
+
+/// Two threads act at once on a channel for which two senders wait. Each is stopped in the middle,
+/// and the other one goes on. Then whoever is woken is polled, and all that comes is received.
+fn at_once(turns: &[usize], first: Act, second: Act, are_promised: usize) {
+    // In a channel with room for two, both can be promised room at the same time.
+    let channel = Channel::new(2);
+    Sender::new(&channel, 8).sends();
+    let mut senders = full(&channel, 2);
+    let mut received = Vec::new();
+    (0..are_promised).for_each(|_| received.extend(channel.receive()));
+
+    let act = |act: Act, sender: &mut Sender<'_>| {
+        match act {
+            Act::Receive => return channel.receive(),
+            Act::Close => channel.close(),
+            Act::Poll => _ = sender.poll(),
+            Act::GoAway => sender.send = None,
+        }
+        None
+    };
+    let [one, two] = &mut senders[..] else { return };
+    let (one, two) = by_turns(turns, || act(first, one), || act(second, two));
+    received.extend(one);
+    received.extend(two);
+
+    loop {
+        for sender in &mut senders {
+            if sender.send.is_some() && sender.wakeups.count() > sender.seen {
+                let _ = sender.poll();
+            }
+        }
+        let Some(message) = channel.receive() else { break };
+        received.push(message);
+    }
+    let message = "two threads act at once, and then a sender waits that nobody wakes";
+    expect(senders.iter().all(|it| it.send.is_none()), message);
+    for sender in &senders {
+        let is_there = received.contains(&sender.message);
+        match sender.said {
+            Some(Ok(())) => expect(is_there, "a sender hears Ok, and its message never comes"),
+            Some(Err(_)) => expect(!is_there, "a sender gets its message back, and it comes, too"),
+            None => expect(!is_there, "a sender went away, and its message comes all the same"),
+        }
+        let is_closed = first == Act::Close || second == Act::Close;
+        let message = "a sender gets its message back, and nobody has closed the channel";
+        expect(is_closed || !matches!(sender.said, Some(Err(_))), message);
+    }
+    let mut once = received.clone();
+    once.sort_unstable();
+    once.dedup();
+    let is_there = once.contains(&0) && once.contains(&8);
+    expect(is_there && once.len() == received.len(), "a message was lost, or it comes twice");
+    no_waker_left(&senders);
+}
+
+fn check_orders() {
+    use Act::{Close, GoAway, Poll, Receive};
+    for turns in orders(3) {
+        for are_promised in 0..=2 {
+            for first in [Poll, GoAway, Receive] {
+                for second in [Receive, Close, Poll, GoAway] {
+                    at_once(&turns, first, second, are_promised);
+                }
+            }
+        }
     }
 }
 
@@ -266,6 +373,25 @@ fn check_closed() {
     let message = "the channel was closed, and a message that was in it is lost";
     expect(channel.receive() == Some(0), message);
     expect(channel.receive().is_none(), "the channel was closed, and a message comes after all");
+    no_waker_left(&senders);
+
+    // More than one message is on its way.
+    let channel = Channel::new(3);
+    let mut senders: Vec<_> = (1..=5).map(|it| Sender::new(&channel, it)).collect();
+    senders[..3].iter_mut().for_each(Sender::sends);
+    senders[3..].iter_mut().for_each(Sender::waits);
+    expect(channel.receive() == Some(1), "the first message does not arrive");
+    channel.close();
+    let said = senders[3].poll();
+    expect(said.is_ready() && senders[4].poll() == Poll::Ready(Err(5)), "it still waits");
+    for message in [2, 3] {
+        let told = "the channel was closed, and a message that was in it is lost";
+        expect(channel.receive() == Some(message), told);
+    }
+    let told = "the channel was closed, and a sender hears Ok, and its message never comes";
+    expect(said != Poll::Ready(Ok(())) || channel.receive() == Some(4), told);
+    expect(channel.receive().is_none(), "the channel was closed, and a message comes after all");
+    no_waker_left(&senders);
 
     // These were promised room before the channel is closed.
     let channel = Channel::new(2);
@@ -276,7 +402,12 @@ fn check_closed() {
     channel.close();
     senders[1].send = None;
     let message = "the channel was closed, and a sender that was woken before still waits";
-    expect(senders[0].poll().is_ready(), message);
+    let said = senders[0].poll();
+    expect(said.is_ready(), message);
+    let message = "the channel was closed, and a sender hears Ok, and its message never comes";
+    expect(said != Poll::Ready(Ok(())) || channel.receive() == Some(1), message);
+    expect(channel.receive().is_none(), "the channel was closed, and a message comes after all");
+    no_waker_left(&senders);
 }
 
 fn main() {
@@ -284,6 +415,8 @@ fn main() {
     check_leavers();
     check_races();
     check_closed();
+    check_orders();
+    // Of all that was polled, nothing may be left.
     solved();
 }
 

@@ -74,4 +74,13 @@ $table_head
 
 $end
 more"
+
+# A line of the commit that is checked out has no mark, and one of a commit that nobody knows has.
+head=$(git rev-parse --short HEAD)
+rows="| a | b | c | nothing | 1 | $head (older src) |
+| b | b | c | nothing | 1 | 0000000+ |
+text"
+is "$(marked <<<"$rows")" "| a | b | c | nothing | 1 | $head |
+| b | b | c | nothing | 1 | 0000000+ (older src) |
+text"
 echo "OK"

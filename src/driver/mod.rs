@@ -13,16 +13,13 @@
 
 pub(crate) mod kernel;
 pub(crate) mod reactor;
-pub(crate) mod readiness;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
 use crate::driver::kernel::{Kernel, Until};
-use crate::driver::reactor::{Lent, Source, Waiter, WaiterKind, gone};
-use crate::driver::readiness::{GONE, HANG_UP, READY};
+use crate::driver::reactor::{Lent, Side, Source, Waiter, WaiterKind, gone};
 use crate::driver::timers::Timers;
-use crate::hooks::observe::is_observed;
-use crate::hooks::{sim, tell};
+use crate::hooks::{observed, sim, tell};
 use crate::panic::{give_up, wake};
 use crate::sync::{Arc, Instant, Mutex, lock};
 use polling::AsSource;
@@ -63,7 +60,7 @@ impl Driver {
     /// has the seat.
     pub(crate) fn look(&self, wakers: &mut Vec<Waker>) {
         if self.is_needed() {
-            self.collect(self.now(), wakers);
+            self.collect(self.at_once(), wakers);
         }
     }
 
@@ -74,19 +71,29 @@ impl Driver {
     /// the worker had the seat could not notify it here. So this asks before it waits.
     pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
         let alarm = self.timers.next_alarm();
-        let until = if is_called() { self.now() } else { alarm };
-
-        // A simulation lets its clock jump to the deadline instead.
-        let ahead = || (self.timers.next_alarm(), self.has_sources());
-        let until = sim::until([until, self.now()], ahead, wakers, |wakers| {
-            self.collect(self.now(), wakers);
-            !wakers.is_empty() || is_called()
-        });
+        let until = if is_called() { self.at_once() } else { alarm };
+        let until = sim!(self.simulate(until, wakers, is_called), until);
         self.collect(until, wakers);
     }
 
-    /// A deadline that has passed. A wait until then is a look.
-    fn now(&self) -> Until {
+    /// Returns until when to wait in the kernel. In a simulation that is no time at all: the clock
+    /// jumps to the deadline instead.
+    #[cfg(feature = "sim")]
+    fn simulate(
+        &self,
+        until: Until,
+        wakers: &mut Vec<Waker>,
+        is_called: impl Fn() -> bool,
+    ) -> Until {
+        let ahead = || (self.timers.next_alarm(), self.has_sources());
+        arc_sim_core::until([until, self.at_once()], ahead, wakers, |wakers| {
+            self.collect(self.at_once(), wakers);
+            !wakers.is_empty() || is_called()
+        })
+    }
+
+    /// A deadline that has passed, so a wait until then only looks.
+    fn at_once(&self) -> Until {
         Some(self.timers.epoch)
     }
 
@@ -96,7 +103,7 @@ impl Driver {
     /// An error here is a defect of arc, or the program has closed a descriptor that it does not
     /// own. Either ends the process.
     pub(crate) fn collect(&self, until: Until, wakers: &mut Vec<Waker>) {
-        tell!(asks_kernel(until != self.now()));
+        tell!(asks_kernel(until != self.at_once()));
         let mut told = Vec::new();
         let waited = self.kernel.wait(until, |events| {
             // One lock for all events of this wait.
@@ -104,19 +111,15 @@ impl Driver {
             for event in events {
                 // The source may be gone by now.
                 if let Some(source) = sources.slab.get(event.key) {
-                    if is_observed() {
+                    if observed!(arc_observe::is_observed(), false) {
                         told.push((source.number, event.ready));
                     }
-                    let flags = if event.hang_up { READY | HANG_UP } else { READY };
-                    source.collect(event.ready, flags, wakers);
+                    source.collect(event.ready, event.hang_up, wakers);
                 }
             }
         });
         waited.unwrap_or_else(|error| give_up("waiting for the kernel", &error));
-        tell!(kernel_told());
-        for (source, directions) in told {
-            tell!(ready(source, directions));
-        }
+        tell!(kernel_told(&told));
         self.timers.expire(self.timers.nanos(Instant::now()), wakers);
     }
 
@@ -161,12 +164,12 @@ impl Driver {
         let mut sources = lock(&self.sources);
         sources.is_closed = true;
         for source in sources.slab.drain() {
-            source.collect([true; 2], GONE, wakers);
+            source.close(wakers);
         }
     }
 
-    /// Returns `Ready` if the operation is worth trying or has to fail. Otherwise the waker is left
-    /// with the source, and the task is woken when that changes.
+    /// Returns `Ready` if the operation is worth another try, or has to fail. Otherwise the waker
+    /// is left with the source, and the task is woken when that changes.
     pub(crate) fn poll_ready(
         &self,
         io: Lent<'_>,
@@ -176,46 +179,44 @@ impl Driver {
         let source = waiter.source;
         let direction = waiter.direction as usize;
 
-        // The user's code may run when a waker is cloned, dropped or woken: not under the lock.
-        source.check(io)?;
+        // User code may run when a waker is cloned, dropped or woken: not under the lock.
         let waker = context.waker().clone();
-        let mut waiting = lock(&source.waiting);
-        if source.readiness[direction].load().is_ready() {
+        let mut sides = lock(&source.sides);
+        if !sides[direction].record_block(waiter.seen) {
             return Poll::Ready(Ok(()));
         }
         // If the kernel refuses, the waker is not left here.
-        self.ask(io, source)?;
-        let mine = &mut waiting[direction];
+        self.ask(io, source, &sides)?;
+        let mine = &mut sides[direction];
+        let mut former = None;
+        let mut pushed_out = Vec::new();
         match &mut waiter.kind {
-            WaiterKind::Future(number) => {
-                let former = mine.insert(number, waker);
-                drop(waiting);
-                drop(former);
-            }
+            WaiterKind::Future(number) => former = mine.insert(number, waker),
             // It is here already. An event since would have taken it, or is about to.
             WaiterKind::Poll if mine.polls.iter().any(|other| other.will_wake(&waker)) => {}
-            WaiterKind::Poll => {
-                let pushed_out = mine.push(waker);
-                drop(waiting);
-                pushed_out.into_iter().for_each(wake);
-            }
+            WaiterKind::Poll => pushed_out = mine.push(waker),
         }
-        tell!(waits_for_io(source.number, direction));
+
+        // After the lock.
+        drop(sides);
+        drop(former);
+        pushed_out.into_iter().for_each(wake);
+        tell!(waits_for_io(waiter.place(), source.number, direction));
         Poll::Pending
     }
 
     /// An operation was tried in vain, and nobody waits: the next event is asked for all the same.
-    pub(crate) fn ask_for_next(&self, io: Lent<'_>, source: &Source) -> Result<()> {
-        source.check(io)?;
-
-        // What is asked for last counts, so one thread asks at a time.
-        let _waiting = lock(&source.waiting);
-        self.ask(io, source)
+    pub(crate) fn ask_for_next(&self, io: Lent<'_>, waiter: &Waiter<'_>) -> Result<()> {
+        let mut sides = lock(&waiter.source.sides);
+        sides[waiter.direction as usize].record_block(waiter.seen);
+        self.ask(io, waiter.source, &sides)
     }
 
-    /// Asks the kernel for the next event in each direction that is not ready.
-    fn ask(&self, io: Lent<'_>, source: &Source) -> Result<()> {
-        let [read, write] = source.readiness.each_ref().map(|word| !word.load().is_ready());
+    /// Asks the kernel for the next event in each direction that would block. What is asked for
+    /// last counts, so one thread asks at a time.
+    fn ask(&self, io: Lent<'_>, source: &Source, sides: &[Side; 2]) -> Result<()> {
+        source.check(io)?;
+        let [read, write] = sides.each_ref().map(|side| side.readiness.would_block);
         self.kernel.ask_again(&io, polling::Event::new(source.key, read, write))
     }
 }

@@ -1,39 +1,42 @@
 //! Map the kernel's events to the wakers of the tasks that wait for them.
 //!
-//! A socket is registered once, as a [`Source`]. An operation is tried first. Only if it
-//! would block does the task leave its waker with the source, in the direction that it
-//! waits for:
+//! A socket is registered once, as a [`Source`]. One lock guards what is remembered of each
+//! direction: whether an operation would block, how many events there were, and who waits.
+//!
+//! A task looks first, and tries the operation. Only if that would block does it leave its waker:
 //!
 //! ```text
-//!   task:    read ──► WouldBlock ──► clear(seen) ──► lock { ready? ; keep waker } ──► Pending
-//!   driver:  wait ──► event ──► set ──► lock { take wakers } ──► unlock ──► wake
+//!   task:    look ──► read ──► WouldBlock ──► lock { event since? ; keep waker } ──► Pending
+//!   driver:  wait ──► event ──► lock { count it ; take wakers } ──► wake
 //! ```
 //!
-//! An event may come at a bad moment. None is lost:
+//! The kernel reports an event only once, and it may come at a bad moment. None is lost:
 //!
-//! * *Between the `read` and `clear`.* `clear` does nothing if the word has changed since it was
-//!   read (`readiness.rs`). The ready bit stays, and the task tries again.
-//! * *Between `clear` and `Pending`.* The driver sets the word before it takes the wakers. The task
-//!   reads the word once more under the lock under which it leaves its waker. So either the driver
-//!   finds the waker, or the task finds the event.
+//! * *Between the look and the waker.* There is one event more than when the task looked. So the
+//!   task leaves no waker, and tries again.
 //! * *After the waker was left, while the task is still being polled.* The driver wakes a running
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
+//!
+//! A *short read* gives less than was asked for. The socket is empty then, and another read would
+//! only say so. It counts as one that would block, unless an event came since the look
+//! (`Async::poll_transfer` in `io.rs`), or there was a hang-up.
 //!
 //! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]).
 //! The `poll_` functions of the IO traits have nothing that is dropped. The source keeps the last
 //! [`POLLS_MAX`] of their wakers.
 //!
 //! The key of a source is its place in a slab. When a source is gone, the next one may get its
-//! place while an event of the former one is still on its way. Then the next one is tried once in
-//! vain.
+//! place while an event of the former one is still on its way to it. Then the next one is tried
+//! once in vain.
 
-use crate::driver::readiness::Readiness;
+use crate::hooks::tell;
 use crate::sync::{Mutex, lock};
 use polling::AsRawSource;
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
 use std::mem::take;
+use std::ptr::from_ref;
 use std::task::Waker;
 
 /// One of the two directions of a socket.
@@ -51,20 +54,18 @@ pub(crate) type Lent<'a> = std::os::fd::BorrowedFd<'a>;
 #[cfg(windows)]
 pub(crate) type Lent<'a> = std::os::windows::io::BorrowedSocket<'a>;
 
-/// One registered descriptor. The arrays have an element for each [`Direction`].
+/// One registered descriptor.
 pub(crate) struct Source {
     pub(crate) key: usize,
     /// The number of the descriptor, or of the socket on Windows.
     pub(crate) number: i64,
-    pub(crate) readiness: [Readiness; 2],
-    pub(crate) waiting: Mutex<[Waiting; 2]>,
+    /// One for each [`Direction`].
+    pub(crate) sides: Mutex<[Side; 2]>,
 }
 
 impl Source {
-    /// A new source counts as ready: the first attempt costs less than to ask the kernel.
     pub(crate) fn new(key: usize, io: Lent<'_>) -> Self {
-        let readiness = [Readiness::new_ready(), Readiness::new_ready()];
-        Self { key, number: (&io).raw() as i64, readiness, waiting: Mutex::default() }
+        Self { key, number: (&io).raw() as i64, sides: Mutex::default() }
     }
 
     /// Fails if this is not the descriptor that was registered. It may be another source's, whose
@@ -76,13 +77,38 @@ impl Source {
         Err(Error::other("as_fd or as_socket gave another descriptor than before"))
     }
 
-    /// Sets flags in the words of the directions that are `ready`, and then takes their wakers.
-    pub(crate) fn collect(&self, ready: [bool; 2], flags: usize, wakers: &mut Vec<Waker>) {
+    /// Records an event of the directions that are `ready`, and takes their wakers.
+    pub(crate) fn collect(&self, ready: [bool; 2], hang_up: bool, wakers: &mut Vec<Waker>) {
+        let mut sides = lock(&self.sides);
         for direction in (0..2).filter(|&direction| ready[direction]) {
-            self.readiness[direction].set(flags);
-            lock(&self.waiting)[direction].take_all(wakers);
+            sides[direction].collect(hang_up, wakers);
         }
     }
+
+    /// Records the end of the runtime, and takes all wakers.
+    pub(crate) fn close(&self, wakers: &mut Vec<Waker>) {
+        for side in lock(&self.sides).iter_mut() {
+            side.readiness.is_gone = true;
+            side.collect(false, wakers);
+        }
+    }
+}
+
+/// What is known of one direction.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Readiness {
+    /// How many events there were.
+    events: u64,
+    /// Whether an operation would block. A new source is worth a try, which costs less than to ask
+    /// the kernel.
+    pub(crate) would_block: bool,
+    /// Whether something may be left after a short read that no further event will announce: the
+    /// end of the stream after a hang-up, or the bytes behind urgent data. A read stops at the mark
+    /// of urgent data, which stays when the data themselves have been read. When a read would
+    /// block, nothing is left.
+    pub(crate) is_hung_up: bool,
+    /// Whether the runtime has ended. Every operation fails, as no event will come any more.
+    pub(crate) is_gone: bool,
 }
 
 /// How many wakers of `poll_` functions a source keeps in each direction. When one more comes, the
@@ -90,9 +116,10 @@ impl Source {
 /// this wait, they wake each other in turn, which takes a core until an event comes.
 pub(crate) const POLLS_MAX: usize = 256;
 
-/// The tasks that wait for one direction of a source.
+/// What is known of one direction, and the tasks that wait for it.
 #[derive(Default)]
-pub(crate) struct Waiting {
+pub(crate) struct Side {
+    pub(crate) readiness: Readiness,
     /// By the numbers of the futures.
     pub(crate) futures: BTreeMap<u64, Waker>,
     /// The oldest comes first.
@@ -101,7 +128,17 @@ pub(crate) struct Waiting {
     numbers: u64,
 }
 
-impl Waiting {
+impl Side {
+    /// Records that an operation would block which was tried after `seen`. Returns false, and
+    /// records nothing, if an event came since: the operation is worth another try.
+    pub(crate) fn record_block(&mut self, seen: Readiness) -> bool {
+        if self.readiness.events != seen.events {
+            return false;
+        }
+        self.readiness = Readiness { would_block: true, is_hung_up: false, ..seen };
+        true
+    }
+
     /// Leaves the waker of a future, at a number that no other future of the source has in this
     /// direction. Returns the waker that was there.
     pub(crate) fn insert(&mut self, number: &mut Option<u64>, waker: Waker) -> Option<Waker> {
@@ -120,7 +157,11 @@ impl Waiting {
         others
     }
 
-    fn take_all(&mut self, wakers: &mut Vec<Waker>) {
+    /// Records an event, and takes all wakers.
+    fn collect(&mut self, hang_up: bool, wakers: &mut Vec<Waker>) {
+        self.readiness.events += 1;
+        self.readiness.would_block = false;
+        self.readiness.is_hung_up |= hang_up;
         wakers.append(&mut self.polls);
 
         // Most sources have none. The memory of many goes with them.
@@ -134,7 +175,17 @@ impl Waiting {
 pub(crate) struct Waiter<'a> {
     pub(crate) source: &'a Source,
     pub(crate) direction: Direction,
+    /// What was known before the operation was tried last.
+    pub(crate) seen: Readiness,
     pub(crate) kind: WaiterKind,
+}
+
+impl Waiter<'_> {
+    /// Looks before an operation is tried, so that an event which comes later is one more.
+    pub(crate) fn look(&mut self) -> Readiness {
+        self.seen = lock(&self.source.sides)[self.direction as usize].readiness;
+        self.seen
+    }
 }
 
 pub(crate) enum WaiterKind {
@@ -144,15 +195,27 @@ pub(crate) enum WaiterKind {
     Poll,
 }
 
+impl Waiter<'_> {
+    /// What tells a future from others that wait for the source: it keeps its place in memory. A
+    /// `poll_` function is none.
+    pub(crate) fn place(&self) -> usize {
+        match self.kind {
+            WaiterKind::Future(_) => from_ref(self).addr(),
+            WaiterKind::Poll => 0,
+        }
+    }
+}
+
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let WaiterKind::Future(Some(number)) = self.kind else { return };
+        tell!(no_longer_waits(self.place()));
 
-        // If there was an event since, that has taken the waker. Its drop may run the user's code:
-        // not under the lock.
-        let mut waiting = lock(&self.source.waiting);
-        let waker = waiting[self.direction as usize].futures.remove(&number);
-        drop(waiting);
+        // If there was an event since, that has taken the waker. Its drop may run user code: not
+        // under the lock.
+        let mut sides = lock(&self.source.sides);
+        let waker = sides[self.direction as usize].futures.remove(&number);
+        drop(sides);
         drop(waker);
     }
 }

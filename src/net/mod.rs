@@ -1,18 +1,16 @@
-//! TCP sockets, and how names are looked up without blocking a worker.
+//! TCP sockets.
 //!
 //! Each socket is an [`Async`] around std's. For what std's socket can do and is not here, use
-//! `get_ref`. For all other options, `socket2::SockRef::from` takes the socket. The rest of
-//! tokio's names is in the crate `arc-util`: `TcpStreamExt`, `TcpListenerExt`.
+//! `get_ref`. For all other options, `socket2::SockRef::from` takes the socket. Names, tokio's
+//! traits and tokio's methods are in the crate `arc-util`, whose sockets stand on these.
 
 use crate::io::Async;
-use crate::task::try_spawn_blocking;
 use crate::time::sleep;
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
 pub use std::net::SocketAddr;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 use std::time::Duration;
 
 /// How many connections wait in the kernel to be accepted. In std it is 128.
@@ -35,7 +33,7 @@ const BROKEN: [ErrorKind; 3] =
 /// use arc::net::{TcpListener, TcpStream};
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
-/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
 /// let client = TcpStream::connect(listener.local_addr()?).await?;
 /// let (server, from) = listener.accept().await?;
 /// assert_eq!(from, client.local_addr()?);
@@ -46,31 +44,16 @@ const BROKEN: [ErrorKind; 3] =
 pub type TcpListener = Async<std::net::TcpListener>;
 
 impl TcpListener {
-    /// Takes over std's listener, and makes it non-blocking. See [`Async::new`].
-    ///
-    /// # Errors
-    ///
-    /// As `Async::new`.
-    ///
-    /// # Panics
-    ///
-    /// Outside a runtime.
-    #[track_caller]
-    pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
-        Self::new(listener)
-    }
-
-    /// Listens on an address. Of several addresses, it takes the first that works. Port 0 stands
-    /// for any free port; [`local_addr`](Self::local_addr) says which one it is.
+    /// Listens on an address. Port 0 stands for any free port; [`local_addr`](Self::local_addr)
+    /// says which one it is.
     ///
     /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows that option
     /// is not set, because it would let another process take the port over.
     ///
     /// # Errors
     ///
-    /// The system's: the address is in use, or does not belong to this machine. Of several
-    /// addresses it is the error of the last one. It does not say which address that is: say so
-    /// where you print it. Those of [`lookup_host`]. `InvalidInput` when there is no address.
+    /// The system's: the address is in use, or does not belong to this machine. It does not say
+    /// which address that is: say so where you print it.
     ///
     /// # Panics
     ///
@@ -78,11 +61,10 @@ impl TcpListener {
     ///
     /// # Cancellation
     ///
-    /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
-    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+    /// It does not wait.
+    pub async fn bind(address: impl Into<SocketAddr>) -> io::Result<Self> {
         // std sets SO_REUSEADDR on Unix.
-        let addresses = Vec::from_iter(lookup_host(address).await?);
-        let listener = std::net::TcpListener::bind(&*addresses)?;
+        let listener = std::net::TcpListener::bind(address.into())?;
         SockRef::from(&listener).listen(BACKLOG)?;
         Self::new(listener)
     }
@@ -143,8 +125,8 @@ impl TcpListener {
 ///
 /// The stream reads and writes by value and by shared reference. So `(&stream, &stream)` are its
 /// two directions apart, and several tasks may share the stream in an [`Arc`](std::sync::Arc).
-/// tokio's `into_split` is in the crate `arc-util`. Closing the stream as an `AsyncWrite` shuts
-/// down the sending direction. Dropping it closes the connection.
+/// Closing the stream as an `AsyncWrite` shuts down the sending direction. Dropping it closes the
+/// connection.
 ///
 /// # Examples
 ///
@@ -153,7 +135,7 @@ impl TcpListener {
 /// use arc::net::{TcpListener, TcpStream};
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
-/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
 /// let mut client = TcpStream::connect(listener.local_addr()?).await?;
 /// client.write_all(b"hello").await?;
 /// client.close().await?;
@@ -188,16 +170,15 @@ impl TcpStream {
         Ok(stream)
     }
 
-    /// Connects to an address. Of several addresses, it takes the first that answers.
+    /// Connects to an address.
     ///
     /// The system's own timeout is some minutes: put a [`timeout`](crate::time::timeout) around
     /// this.
     ///
     /// # Errors
     ///
-    /// The system's: the address refuses, or cannot be reached. Of several addresses it is the
-    /// error of the last one. It does not say which address that is. Those of [`lookup_host`].
-    /// `InvalidInput` when there is no address.
+    /// The system's: the address refuses, or cannot be reached. It does not say which address that
+    /// is.
     ///
     /// # Panics
     ///
@@ -206,21 +187,8 @@ impl TcpStream {
     /// # Cancellation
     ///
     /// Cancel safe: the attempt is given up, and its socket closed.
-    pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
-        let mut last = io::Error::new(ErrorKind::InvalidInput, "no address was given");
-
-        // In the order in which the system has given them.
-        for address in lookup_host(address).await? {
-            // If none answers, the error of the last one is returned.
-            match Self::connect_to(address).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-
-    async fn connect_to(address: SocketAddr) -> io::Result<Self> {
+    pub async fn connect(address: impl Into<SocketAddr>) -> io::Result<Self> {
+        let address = address.into();
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
 
@@ -234,7 +202,9 @@ impl TcpStream {
 
         // The connection is there, or has failed, once the socket is writable. An event may
         // come before that: then there is neither an error nor a peer.
-        let connecting = Self::from_std(socket.into())?;
+        let mut connecting = Self::from_std(socket.into())?;
+        // As every other socket, if it is taken out.
+        connecting.was_blocking = true;
         let outcome = |stream: &std::net::TcpStream| {
             stream.take_error()?.map_or(Ok(()), Err)?;
             stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
@@ -259,102 +229,4 @@ impl TcpStream {
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.get_ref().peer_addr()
     }
-
-    /// Whether small segments are sent at once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// The system's.
-    pub fn nodelay(&self) -> io::Result<bool> {
-        self.get_ref().nodelay()
-    }
-
-    /// Sets whether small segments are sent at once.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
-    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.get_ref().set_nodelay(nodelay)
-    }
-}
-
-/// A value that can be turned into socket addresses: an address, or a name with a port, which the
-/// system looks up on a thread of the blocking pool.
-///
-/// The trait is implemented for the types that implement std's trait of this name.
-pub trait ToSocketAddrs: std::net::ToSocketAddrs {
-    /// The text `name:port` to look up. `None` if std finds the addresses without a lookup.
-    fn name(&self) -> Option<String>;
-}
-
-impl<T: ToSocketAddrs + ?Sized> ToSocketAddrs for &T {
-    fn name(&self) -> Option<String> {
-        (**self).name()
-    }
-}
-
-/// A table: types, and how to get the name to look up from a value of theirs.
-macro_rules! implement_to_socket_addrs {
-    ($([$($type:ty),*], |$this:ident| $name:expr;)*) => {$($(
-        impl ToSocketAddrs for $type {
-            fn name(&self) -> Option<String> {
-                let $this = self;
-                $name
-            }
-        }
-    )*)*};
-}
-
-implement_to_socket_addrs! {
-    [SocketAddr, SocketAddrV4, SocketAddrV6, &[SocketAddr]], |_address| None;
-    [(IpAddr, u16), (Ipv4Addr, u16), (Ipv6Addr, u16)], |_address| None;
-    [str, String], |text| text.parse::<SocketAddr>().err().map(|_| text.to_string());
-    [(&str, u16), (String, u16)], |host| {
-        host.0.parse::<IpAddr>().err().map(|_| format!("{}:{}", host.0, host.1))
-    };
-}
-
-/// Resolves a name and port to socket addresses.
-///
-/// # Errors
-///
-/// * The system's error: the name is unknown or empty, or no name server answers. Most systems give
-///   no number for this (`raw_os_error` is None), and the text says the name then.
-/// * The text is not of the form `host:port`, or has a null byte in it.
-///
-/// # Panics
-///
-/// Outside a runtime, when a name has to be looked up.
-///
-/// # Cancellation
-///
-/// Cancel safe. The lookup itself goes on, on a thread of the blocking pool.
-///
-/// # Examples
-///
-/// ```
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// let mut addresses = arc::net::lookup_host("localhost:80").await?;
-/// assert!(addresses.all(|address| address.ip().is_loopback()));
-/// # Ok(())
-/// # }
-/// ```
-pub async fn lookup_host(host: impl ToSocketAddrs) -> io::Result<impl Iterator<Item = SocketAddr>> {
-    let Some(name) = host.name() else {
-        return Ok(Vec::from_iter(host.to_socket_addrs()?).into_iter());
-    };
-
-    // The system's lookup blocks for as long as the name server takes.
-    let look_up = move || {
-        std::net::ToSocketAddrs::to_socket_addrs(&name).map_err(|error| {
-            match error.raw_os_error() {
-                // An error has either a number or a text. A number is left as it is.
-                Some(_) => error,
-                None => io::Error::new(error.kind(), format!("looking up {name}: {error}")),
-            }
-        })
-    };
-    try_spawn_blocking(look_up)?.await?
 }

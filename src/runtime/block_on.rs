@@ -5,15 +5,14 @@
 //! tasks, unless another thread in `block_on` does so already (`scheduler/crew.rs`).
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
-use crate::hooks::observe::{Kind, Note, is_observed};
-use crate::hooks::tell;
+use crate::hooks::{Kind, Note, tell};
 use crate::scheduler::budget;
 use crate::scheduler::context::{self, Role};
-use crate::scheduler::root::Root;
+use crate::scheduler::root::{Entered, Root};
 use crate::scheduler::shared::Shared;
-use crate::scheduler::threads::{InLoop, SignedOn};
+use crate::scheduler::threads::InLoop;
+use crate::scheduler::worker::Worker;
 use crate::sync::{Arc, thread};
-use crate::task::spawn::FUTURE_SIZE_MAX;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -28,12 +27,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     // The line of the caller is what observers are told.
     let root = Arc::new(Root::new(Note::new(Kind::BlockOn, None)));
 
-    // The future may be large, and the stack of this thread small.
-    if size_of::<F>() > FUTURE_SIZE_MAX {
-        run(shared, &root, Box::pin(future))
-    } else {
-        run(shared, &root, future)
-    }
+    run(shared, &root, future)
 }
 
 /// What is dropped here goes in this order: the future, the context, the entry in the list. So the
@@ -41,7 +35,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 fn run<F: Future>(shared: &Arc<Shared>, root: &Arc<Root>, future: F) -> F::Output {
     // The end wakes what is in this list.
     tell!(spawned(root.id.0, shared.id.0, &root.note));
-    let _entered = shared.roots.enter(root);
+    let _entered = Entered::new(&shared.roots, root);
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter(Role::Polling, shared.clone(), None);
@@ -56,16 +50,19 @@ fn wait_for<F: Future>(
     mut future: Pin<&mut F>,
 ) -> F::Output {
     // The waker is the same for each poll, so that those who keep it see that.
-    let waker = Waker::from(Arc::new(RootWaker { root: root.clone(), runtime: shared.clone() }));
-    let mut duty = None;
+    let waker = RootWaker { root: root.clone(), runtime: shared.clone() };
+    let waker = Waker::from(Arc::new(waker));
+
+    let runs_tasks = shared.config.flavor == RuntimeFlavor::CurrentThread;
+    let mut in_loop = None;
     loop {
         // 1. Check for the end. If it has come, leave the worker: that may close the runtime.
-        // Otherwise run the worker, if there is one that nobody runs.
+        // Otherwise run the worker of a current-thread runtime, if nobody else does.
         if shared.is_ending() {
-            duty = None;
+            in_loop = None;
             refuse_after_the_end(shared);
-        } else if duty.is_none() {
-            duty = Duty::take(shared);
+        } else if runs_tasks && in_loop.is_none() {
+            in_loop = InLoop::enter(shared, 0);
         }
 
         // 2. Poll the future, if it was woken.
@@ -77,8 +74,8 @@ fn wait_for<F: Future>(
         }
 
         // 3. Run tasks, or sleep.
-        match &duty {
-            Some(duty) => duty.run_tasks(root, is_due),
+        match &in_loop {
+            Some(InLoop { worker, .. }) => run_tasks(worker, root, is_due),
             // The poll may have parked this thread, and so used up the unpark of a thread that has
             // left the worker. So ask for the worker once more before parking.
             None if is_due => {}
@@ -95,10 +92,9 @@ fn poll<F: Future>(
 ) -> Poll<F::Output> {
     root.note.step();
     tell!(begins(root.id.0, &root.note));
-    if is_observed() {
-        // They may want to know of a poll that does not return: the monitor has to look.
-        shared.monitor.ring();
-    }
+
+    // Observers may want to know of a poll that does not return: the monitor has to look.
+    shared.monitor.ring();
 
     let mut context = Context::from_waker(waker);
     let poll = budget::with_budget(|| future.poll(&mut context));
@@ -139,44 +135,23 @@ impl Wake for RootWaker {
     }
 }
 
-/// The calling thread runs the worker of a current-thread runtime.
-struct Duty {
-    in_loop: InLoop,
-    /// The end waits for this thread to leave, as for a worker's own.
-    _signed_on: SignedOn,
-}
-
-impl Duty {
-    /// This thread signs on before it enters the loop. Otherwise the end could find somebody in the
-    /// loop, and nobody to wait for, and return while this thread still runs a task.
-    fn take(shared: &Arc<Shared>) -> Option<Self> {
-        if shared.config.flavor == RuntimeFlavor::MultiThread {
-            return None;
-        }
-
-        // If another thread runs the worker, this one is unparked when that one leaves.
-        let signed_on = SignedOn::new(shared.clone()).ok()?;
-        let in_loop = InLoop::enter(shared, 0)?;
-        Some(Self { in_loop, _signed_on: signed_on })
+/// Runs the tasks that are ready, or sleeps if there are none.
+///
+/// As on tokio, the future comes again only after these tasks, but after no more than
+/// `event_interval` of them. So neither starves the other.
+fn run_tasks(worker: &Worker, root: &Root, was_polled: bool) {
+    // A future that wakes itself for ever must not hide the kernel.
+    if was_polled {
+        worker.count_poll();
     }
 
-    /// Runs the tasks that are ready, and sleeps if there are none.
-    ///
-    /// As on tokio, the future comes again only after these tasks, but after no more than
-    /// `event_interval` of them. So neither starves the other.
-    fn run_tasks(&self, root: &Root, was_polled: bool) {
-        let worker = &self.in_loop.worker;
-        if was_polled {
-            worker.count_poll();
-        }
-
-        let shared = &worker.shared;
-        let is_called = || root.is_woken() || shared.is_ending();
-        for _ in 0..shared.config.event_interval {
-            let has_polled = worker.run_one(&is_called);
-            if !has_polled || shared.is_ending() {
-                break;
-            }
+    let shared = &worker.shared;
+    let is_called = || root.is_woken() || shared.is_ending();
+    for _ in 0..shared.config.event_interval {
+        let has_polled = worker.run_one(&is_called);
+        let is_done = is_called() && !worker.has_tasks();
+        if !has_polled || is_done || shared.is_ending() {
+            return;
         }
     }
 }

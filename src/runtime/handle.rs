@@ -1,14 +1,14 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
-use crate::hooks::observe::{Kind, Note};
-use crate::registry::RuntimeId;
+use crate::hooks::{Kind, Note};
+use crate::registry::Id;
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads};
 use crate::sync::{Arc, Duration, thread};
-use crate::task::spawn::spawn_on;
+use crate::task::spawn::{Boxed, FUTURE_SIZE_MAX, spawn_on};
 use crate::task::{JoinHandle, spawn_blocking};
 use std::fmt;
 use std::io;
@@ -16,6 +16,7 @@ use std::marker::PhantomData;
 use std::mem::take;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 
 impl Builder {
     /// Builds the runtime and starts its threads.
@@ -170,7 +171,7 @@ impl Deref for Runtime {
 
 /// Refers to a runtime, from any thread. A handle is cheap to clone, and does not keep the runtime
 /// running.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Handle {
     pub(crate) shared: Arc<Shared>,
 }
@@ -205,6 +206,9 @@ impl Handle {
         &self,
         future: F,
     ) -> JoinHandle<F::Output> {
+        if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+            return self.spawn::<Boxed<F::Output>>(Box::pin(future));
+        }
         spawn_on(&self.shared, Note::new(Kind::Task, None), future)
     }
 
@@ -252,6 +256,11 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        // The future may be large, and the stack of this thread small.
+        if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+            let boxed: Pin<Box<dyn Future<Output = F::Output> + '_>> = Box::pin(future);
+            return block_on(&self.shared, boxed);
+        }
         block_on(&self.shared, future)
     }
 
@@ -291,7 +300,7 @@ impl Handle {
     /// assert_ne!(id, Runtime::new()?.id());
     /// # std::io::Result::Ok(())
     /// ```
-    pub fn id(&self) -> RuntimeId {
+    pub fn id(&self) -> Id {
         self.shared.id
     }
 
@@ -319,12 +328,6 @@ impl Handle {
     /// woken outside of the workers go there and, while polls are long, all tasks.
     pub fn global_queue_depth(&self) -> usize {
         self.shared.injector.len()
-    }
-}
-
-impl fmt::Debug for Handle {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Handle({} workers)", self.workers())
     }
 }
 

@@ -4,6 +4,6 @@ mod block_on;
 mod handle;
 
 pub use crate::builder::{Builder, RuntimeFlavor, UnhandledPanic};
-pub use crate::registry::RuntimeId as Id;
+pub use crate::registry::Id;
 pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError};
 pub use crate::scheduler::context::may_block;

@@ -1,11 +1,10 @@
 //! What a thread is to the runtimes: which one is current, which worker the thread runs, and
 //! whether it may block.
 
-use crate::hooks::tell;
-use crate::registry::{Id, RuntimeId};
+use crate::registry::Id;
 use crate::scheduler::shared::{Runnable, Shared};
 use crate::scheduler::worker::Worker;
-use crate::sync::{Arc, Ordering, thread};
+use crate::sync::{Arc, Ordering};
 use std::cell::RefCell;
 use std::mem::{ManuallyDrop, swap};
 use std::rc::Rc;
@@ -16,7 +15,7 @@ pub(crate) enum Role {
     /// It is a thread of the program's own.
     Outside,
     /// It is a thread of this runtime and calls a hook, or runs the blocking job of this id.
-    OwnThread(RuntimeId, Option<Id>),
+    OwnThread(Id, Option<Id>),
     /// It polls tasks or the future of `block_on`. To block would keep others from being polled.
     Polling,
     /// It drops what the tasks of a runtime left. To wait for a job that waits for one of these
@@ -73,28 +72,24 @@ pub(crate) fn worker() -> Option<Rc<Worker>> {
 }
 
 /// The worker that this thread runs, if it is one of the runtime.
-pub(crate) fn worker_of(runtime: RuntimeId) -> Option<Rc<Worker>> {
+pub(crate) fn worker_of(runtime: Id) -> Option<Rc<Worker>> {
     worker().filter(|worker| worker.shared.id == runtime)
 }
 
-/// Queues a task that was spawned or woken.
-pub(crate) fn schedule(runnable: Runnable) {
+/// Queues a task that was spawned or woken. If its runtime is closed, the task comes back, to be
+/// dropped.
+pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
     let record = runnable.metadata();
-    record.note.step();
-    tell!(queued(record.id.0, &record.note));
+    record.enter_queue();
 
     // The count of its runtime, which all threads share, is not touched for a worker's own task.
     if let Some(worker) = worker_of(record.runtime.id) {
-        return worker.push(runnable);
+        worker.push(runnable);
+        return Ok(());
     }
 
     let runtime = record.runtime.clone();
-    if let Err(late) = runtime.inject(runnable) {
-        // The task was woken while its runtime ended. It must be dropped, but not here: the thread
-        // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
-        // if no thread can be started.
-        let _ = thread::Builder::new().spawn(move || drop(late));
-    }
+    runtime.inject(runnable)
 }
 
 /// Whether the calling thread may block. For libraries, to refuse a call that would block.

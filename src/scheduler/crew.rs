@@ -2,8 +2,8 @@
 //! for.
 //!
 //! A thread *signs on* before it begins, and *signs off* as the last thing that it does. The end of
-//! a runtime waits until all have signed off. In between, a thread that runs a worker *enters the
-//! loop* and *leaves* it.
+//! a runtime waits until all have signed off. A thread that runs a worker *enters the loop* and
+//! *leaves* it, and is signed on meanwhile.
 //!
 //! To *close* a runtime is to take it apart (step 3 in `end.rs`). What the tasks left may be
 //! dropped only when no thread runs a worker any more, and by one thread alone. So the end asks
@@ -45,7 +45,7 @@ pub(crate) struct Crew {
 struct Count {
     /// The threads that have signed on, and not off.
     threads: usize,
-    /// Those of them that run a worker.
+    /// The threads that run a worker.
     in_loop: usize,
     /// Somebody has begun to take the runtime apart.
     is_closed: bool,
@@ -80,17 +80,25 @@ impl Crew {
         }
     }
 
-    /// L2: the calling thread wants to run a worker, of so many. Returns whether it may.
+    /// L2: the calling thread wants to run a worker, of so many. Returns whether it may. If so, the
+    /// thread has signed on as well, whether or not it had done so before.
     pub(crate) fn enter_loop(&self, workers: usize) -> bool {
         let mut count = lock(&self.count);
+
+        // Nobody enters once the end has begun: it may find the loops empty only once.
         let may_enter = !self.is_ending() && count.in_loop < workers;
         if may_enter {
             count.in_loop += 1;
+
+            // The end waits for a thread of `block_on`, too.
+            count.threads += 1;
         }
+
         may_enter
     }
 
     /// R1: the calling thread runs its worker no more. Returns whether it has to close the runtime.
+    /// After that it signs off.
     #[must_use]
     pub(crate) fn leave_loop(&self) -> bool {
         let mut count = lock(&self.count);
@@ -98,7 +106,7 @@ impl Crew {
         self.must_close(count)
     }
 
-    /// The runtime ends. Returns whether the caller has to close it.
+    /// The runtime ends. Returns whether the caller has to close it. SeqCst pairs with `is_ending`.
     #[must_use]
     pub(crate) fn begin_end(&self) -> bool {
         let count = lock(&self.count);
@@ -112,9 +120,11 @@ impl Crew {
 
     /// Waits until all threads but `myself` have signed off, for `limit` at most. Returns whether
     /// all of them have, the caller among them.
-    pub(crate) fn wait(&self, myself: usize, limit: Duration) -> bool {
+    pub(crate) fn wait_for_all(&self, myself: usize, limit: Duration) -> bool {
         let others_run = |count: &mut Count| count.threads > myself;
         let count = lock(&self.count);
+
+        // Each thread that signs off notifies this, once the runtime ends.
         let waited = self.signed_off.wait_timeout_while(count, limit, others_run);
         waited.unwrap_or_else(PoisonError::into_inner).0.threads == 0
     }

@@ -29,7 +29,7 @@ use crate::panic::{ignore_panic, wake};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::sync::thread::JoinHandle;
-use crate::sync::{Arc, Duration};
+use crate::sync::{Arc, Duration, lock};
 use std::iter;
 
 /// Step 1. May be called more than once, by any thread, even inside a task. The caller does step 3
@@ -64,7 +64,8 @@ pub(crate) fn close(shared: &Arc<Shared>) {
     let mut wakers = shared.tasks.close();
     shared.driver.close(&mut wakers);
     wakers.drain(..).for_each(wake);
-    for root in shared.roots.all() {
+    let roots = lock(&shared.roots).clone();
+    for root in roots {
         root.wake();
     }
 
@@ -76,7 +77,7 @@ pub(crate) fn close(shared: &Arc<Shared>) {
 
     // 3.4. Drop every task that was left, and every job that was given up, unless a thread of the
     // pool drops it. A task contains the panic of its future's drop. If another thread has woken a
-    // task too late for the queue, `context::schedule` drops it, and nobody waits for that.
+    // task too late for the queue, `wake_up` in `spawn.rs` drops it, and nobody waits for that.
     for worker in &shared.workers {
         iter::from_fn(|| worker.queue.pop()).for_each(drop);
     }
@@ -103,7 +104,7 @@ pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Du
     let myself = if is_own { 1 } else { 0 };
 
     // Threads that have not signed off cannot be joined without a limit.
-    if shared.crew.wait(myself, limit) {
+    if shared.crew.wait_for_all(myself, limit) {
         for thread in threads {
             ignore_panic(|| drop(thread.join()));
         }

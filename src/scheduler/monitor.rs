@@ -10,7 +10,7 @@
 //!
 //! It calls no hooks of the user's: one that blocks would leave the workers without help.
 
-use crate::hooks::observe::tick as tell_tick;
+use crate::hooks::observed;
 use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};
@@ -44,8 +44,8 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         // If the tick is far too late, this thread had no core, and no poll is to blame for that.
         // The clock of a model stands still: there a tick takes a nanosecond.
         let since = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
-        let Seen { moved, stuck } = look(shared, &mut turns);
-        let is_watched = tell_tick(shared.id.0, since);
+        let (moved, stuck) = look(shared, &mut turns);
+        let is_watched = is_watched(shared, since);
 
         // Whoever needs no help costs little.
         tick = if moved == shared.workers.len() {
@@ -61,15 +61,11 @@ pub(crate) fn main(shared: &Arc<Shared>) {
     }
 }
 
-/// How many workers have begun a turn since the last tick, and how many are awake and have not.
-struct Seen {
-    moved: usize,
-    stuck: usize,
-}
-
-/// One tick: notes which workers are stuck, and sees to it that somebody helps them.
-fn look(shared: &Shared, turns: &mut [u64]) -> Seen {
-    let mut seen = Seen { moved: 0, stuck: 0 };
+/// One tick: notes which workers are stuck, and sees to it that somebody helps them. Returns how
+/// many workers have begun a turn since the last tick, and how many are awake and have not.
+fn look(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
+    let mut moved = 0;
+    let mut stuck = 0;
     for (index, worker) in shared.workers.iter().enumerate() {
         // It counts its turns. One that has begun none may sleep.
         let turn = worker.turn.load(Ordering::Relaxed);
@@ -77,16 +73,28 @@ fn look(shared: &Shared, turns: &mut [u64]) -> Seen {
         let is_stuck = !has_moved && shared.sleepers.is_awake(index);
         worker.is_stuck.store(is_stuck, Ordering::Relaxed);
 
-        seen.moved += usize::from(has_moved);
-        seen.stuck += usize::from(is_stuck);
+        if has_moved {
+            moved += 1;
+        }
+        if is_stuck {
+            stuck += 1;
+        }
     }
-    relieve_stuck_workers(shared, seen.stuck > 0);
+    relieve_stuck_workers(shared, stuck > 0);
 
     // A worker that moves looks at the kernel itself, after some polls.
-    if seen.moved == 0 {
+    if moved == 0 {
         watch_kernel(shared);
     }
-    seen
+    (moved, stuck)
+}
+
+/// Tells the observers of a tick. Returns whether any of them wants to hear of the next one.
+fn is_watched(shared: &Shared, since: Duration) -> bool {
+    observed!(arc_observe::tick(shared.id.0, since), {
+        let _ = (shared, since);
+        false
+    })
 }
 
 /// What is in a queue of a stuck worker, or in the injector at a tick, may wait for a long time.
@@ -135,7 +143,7 @@ pub(crate) fn sleep(shared: &Shared) {
 
     let mut workers = 0..shared.workers.len();
     let any_runs = workers.any(|worker| shared.sleepers.is_awake(worker));
-    let any_is_watched = tell_tick(shared.id.0, Duration::ZERO);
+    let any_is_watched = is_watched(shared, Duration::ZERO);
 
     // Whoever rings clears the flag. An unpark alone may be left over.
     let is_busy = any_runs || any_is_watched;

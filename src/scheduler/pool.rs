@@ -7,14 +7,15 @@
 //! A job that a thread is on its way to counts as begun: when the pool is closed it runs all the
 //! same. The others are given up.
 //!
-//! All of it is one state under one lock. To begin a job costs more than the lock does.
+//! All of it is one state under one lock, under which threads are started as well. To begin a job
+//! costs more than the lock does. The user's function that names a thread runs under this lock: its
+//! documentation says what it must not do.
 
 use crate::registry::Record;
 use crate::scheduler::queue::Runnable;
 use crate::sync::{Arc, Condvar, Duration, Mutex, PoisonError, lock};
 use std::collections::VecDeque;
 use std::io::Result;
-use std::mem::take;
 
 /// The jobs that wait for a thread, and how many threads there are.
 pub(crate) struct Pool<R> {
@@ -50,8 +51,8 @@ impl<R> Pool<R> {
     ///
     /// # Errors
     ///
-    /// No thread was started, and there is none that could run the job. All jobs that wait are
-    /// dropped. As long as another thread runs, that one comes to the job.
+    /// There is no thread, and none was started. The job is dropped. As long as another thread
+    /// runs, that one comes to the job.
     pub(crate) fn push(
         &self,
         job: Runnable<R>,
@@ -65,38 +66,22 @@ impl<R> Pool<R> {
         }
 
         // Each free thread takes one job.
+        if state.free <= state.jobs.len() && state.threads < threads_max {
+            match start() {
+                Ok(()) => {
+                    state.threads += 1;
+                    state.free += 1;
+                }
+                // As long as any thread runs, it comes to the job.
+                Err(_) if state.threads > 0 => {}
+                Err(error) => return Err(error),
+            }
+        }
+
         state.jobs.push_back(job);
-        let needs_thread = state.free < state.jobs.len() && state.threads < threads_max;
-        if !needs_thread {
-            drop(state);
-            self.news.notify_one();
-            return Ok(());
-        }
-
-        // Counted before it is started: user code names the thread, and must not run under the
-        // lock.
-        state.threads += 1;
-        state.free += 1;
         drop(state);
-        let started = start();
-        if started.is_ok() {
-            return Ok(());
-        }
-
-        // As long as any other thread runs, it comes to the job.
-        state = lock(&self.state);
-        state.threads -= 1;
-        state.free -= 1;
-        if state.threads > 0 {
-            return Ok(());
-        }
-        let jobs = take(&mut state.jobs);
-        let is_closed = state.is_closed;
-        drop(state);
-        drop(jobs);
-
-        // At the end it is no error that no thread starts: the job was dropped as all others are.
-        if is_closed { Ok(()) } else { started }
+        self.news.notify_one();
+        Ok(())
     }
 
     /// The calling thread has run its job, and is free.

@@ -59,7 +59,10 @@ impl<T> Local<T> {
 
     /// The item that the worker polls next: the oldest one, unless a simulation chooses another.
     pub(crate) fn next(&self) -> Option<T> {
-        sim::choose(self.pop(), || self.len(), |item| self.push(item), || self.pop())
+        sim!(
+            arc_sim_core::choose(self.pop(), || self.len(), |item| self.push(item), || self.pop()),
+            self.pop()
+        )
     }
 
     pub(crate) fn len(&self) -> usize {

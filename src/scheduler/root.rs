@@ -4,8 +4,7 @@
 //! for others: the end wakes all of them, and a thread that gives up the worker of a current-thread
 //! runtime unparks them, so that another one takes it.
 
-use crate::hooks::observe::Note;
-use crate::hooks::tell;
+use crate::hooks::{Note, tell};
 use crate::registry::Id;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, thread};
 
@@ -13,7 +12,7 @@ use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, thread};
 pub(crate) struct Root {
     pub(crate) id: Id,
     pub(crate) note: Note,
-    thread: thread::Thread,
+    pub(crate) thread: thread::Thread,
     /// The future was woken, and has not been polled since.
     is_woken: AtomicBool,
 }
@@ -27,8 +26,8 @@ impl Root {
 
     /// Wakes the future. Returns false if it was woken before.
     ///
-    /// SeqCst pairs with `is_woken`: a worker that is about to sleep sets its bit and then asks
-    /// that. Whoever wakes the future stores this, and then claims the worker.
+    /// SeqCst pairs with the load in `is_woken`. A worker that is about to sleep sets its bit, and
+    /// then asks that. Whoever wakes the future stores this, and then claims the worker.
     pub(crate) fn wake(&self) -> bool {
         let is_first = !self.is_woken.swap(true, Ordering::SeqCst);
         if is_first {
@@ -37,6 +36,7 @@ impl Root {
         is_first
     }
 
+    /// SeqCst pairs with `wake`.
     pub(crate) fn is_woken(&self) -> bool {
         self.is_woken.load(Ordering::SeqCst)
     }
@@ -50,34 +50,24 @@ impl Root {
 }
 
 /// The roots of one runtime.
-#[derive(Default)]
-pub(crate) struct Roots(Mutex<Vec<Arc<Root>>>);
+pub(crate) type Roots = Mutex<Vec<Arc<Root>>>;
 
-impl Roots {
-    /// The future is in the list as long as the guard lives.
-    pub(crate) fn enter<'a>(&'a self, root: &'a Arc<Root>) -> Entered<'a> {
-        lock(&self.0).push(root.clone());
-        Entered { roots: self, root }
-    }
-
-    pub(crate) fn all(&self) -> Vec<Arc<Root>> {
-        lock(&self.0).clone()
-    }
-
-    /// Unparks all threads in `block_on`. Their futures need not be polled.
-    pub(crate) fn unpark_all(&self) {
-        lock(&self.0).iter().for_each(|root| root.thread.unpark());
-    }
-}
-
+/// The future is in the list of its runtime as long as this lives.
 pub(crate) struct Entered<'a> {
     roots: &'a Roots,
     root: &'a Arc<Root>,
 }
 
+impl<'a> Entered<'a> {
+    pub(crate) fn new(roots: &'a Roots, root: &'a Arc<Root>) -> Self {
+        lock(roots).push(root.clone());
+        Self { roots, root }
+    }
+}
+
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        lock(&self.roots.0).retain(|other| !Arc::ptr_eq(other, self.root));
+        lock(self.roots).retain(|other| !Arc::ptr_eq(other, self.root));
         tell!(ended(self.root.id.0));
     }
 }

@@ -3,7 +3,7 @@
 use crate::builder::Builder;
 use crate::driver::Driver;
 use crate::hooks::tell;
-use crate::registry::{self, RuntimeId, TaskList};
+use crate::registry::{self, Id, TaskList};
 use crate::scheduler::crew::Crew;
 use crate::scheduler::policy::MeanPoll;
 use crate::scheduler::pool::Pool;
@@ -12,6 +12,7 @@ use crate::scheduler::root::Roots;
 use crate::scheduler::sleep::{Doorbell, Sleepers};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use concurrent_queue::{ConcurrentQueue, PushError};
+use std::fmt;
 use std::panic::RefUnwindSafe;
 
 /// A task that waits to be polled.
@@ -20,7 +21,7 @@ pub(crate) type Runnable = queue::Runnable<Shared>;
 pub(crate) type Record = registry::Record<Shared>;
 
 pub(crate) struct Shared {
-    pub(crate) id: RuntimeId,
+    pub(crate) id: Id,
     pub(crate) config: Builder,
     /// The runnables that were pushed by threads that run no worker and, while polls are long, by
     /// all threads. They are for whichever worker comes first. The end closes it.
@@ -48,6 +49,12 @@ pub(crate) struct Shared {
 /// (handles, sockets, guards) may pass `catch_unwind`. Without this, the hooks would forbid it.
 impl RefUnwindSafe for Shared {}
 
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "runtime {} with {} workers", self.id, self.workers.len())
+    }
+}
+
 /// What others see of a worker.
 #[derive(Default)]
 #[repr(align(128))]
@@ -65,7 +72,7 @@ impl Shared {
     pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         let workers = config.workers;
         Ok(Self {
-            id: RuntimeId::next(),
+            id: Id::next(),
             injector: ConcurrentQueue::unbounded(),
             workers: (0..workers).map(|_| WorkerShared::default()).collect(),
             sleepers: Sleepers::new(workers),
@@ -140,8 +147,8 @@ impl Shared {
             return;
         }
 
-        // Other threads have claimed every sleeper since: no helper comes, so nobody else clears the
-        // flag. A thread that found it set may have to wait for the monitor's next tick.
+        // Other threads have claimed every sleeper since: no helper comes, so nobody else clears
+        // the flag. A thread that found it set may have to wait for the monitor's next tick.
         if !self.wake_one() {
             self.helper_is_coming.store(false, Ordering::Relaxed);
         }

@@ -28,7 +28,7 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering,
 /// The seat is free.
 const NOBODY: usize = usize::MAX;
 
-/// Who has the seat only to look, without waiting: a busy worker or the monitor. No worker has this
+/// Somebody has the seat only to look, without waiting: a busy worker or the monitor. No worker has this
 /// number, so nobody is roused there.
 const LOOKER: usize = usize::MAX - 1;
 
@@ -112,7 +112,7 @@ impl Sleepers {
     }
 
     /// Q1 of `sleep.md`. SeqCst pairs with `rouse`. The worker takes the seat, and then looks at
-    /// its bit. Who rouses it clears the bit, and then looks who has the seat.
+    /// its bit. Whoever rouses it clears the bit, and then looks who has the seat.
     fn take_seat_as(&self, number: usize) -> bool {
         let order = Ordering::SeqCst;
         self.seat.compare_exchange(NOBODY, number, order, order).is_ok()
@@ -147,8 +147,8 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// P2 and P3: whether every worker that runs sleeps, so that none is awake to find what was made
-    /// visible to all of them. The fence pairs with S2, and with that in `begin`.
+    /// P2 and P3: whether every worker that runs sleeps, so that none is awake to find what was
+    /// made visible to all of them. The fence pairs with S2, and with that in `begin`.
     pub(crate) fn all_asleep(&self) -> bool {
         fence(Ordering::SeqCst);
         self.asleep.load(Ordering::Relaxed) == self.running.load(Ordering::Relaxed)

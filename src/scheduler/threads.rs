@@ -1,87 +1,76 @@
 //! The threads of a runtime: the workers', the monitor's, and those of the blocking pool.
 //!
 //! Each of them is signed on before it begins, and signs off as the last thing it does (`crew.rs`).
-//! A thread that runs the worker of a current-thread runtime signs on as well.
+//! A thread in `block_on` that runs the worker of a current-thread runtime is signed on meanwhile.
 
-use crate::builder::RuntimeFlavor;
+use crate::builder::{Builder, Hook, RuntimeFlavor};
 use crate::hooks::{sim, tell};
-use crate::panic::{contain, ignore_panic};
+use crate::panic::ignore_panic;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{end, monitor};
-use crate::sync::{Arc, thread};
+use crate::sync::{Arc, lock, thread};
 use std::io;
 use std::rc::Rc;
 
-/// Starts the threads of a new runtime, and adds them to `threads`.
+/// Starts the threads of a new runtime, and adds them to `threads`. If one does not start, the
+/// caller ends those that did.
 pub(crate) fn start_all(
     shared: &Arc<Shared>,
     threads: &mut Vec<thread::JoinHandle<()>>,
 ) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
         for worker in 0..shared.workers.len() {
-            let name = (shared.config.thread_name)(&format!("worker-{worker}"));
-            let main = move |shared: &Arc<Shared>| {
-                with_hooks(shared, |shared| run_worker(shared, worker));
-            };
-            threads.push(start(shared, name, main)?);
+            // A worker sleeps until its thread has called the hooks.
+            let main = move |shared: &Arc<Shared>| run_worker(shared, worker);
+            threads.push(start(shared, &format!("worker-{worker}"), with_hooks(main))?);
         }
     }
 
     // A simulation is to be the same each time, and the monitor's clock is not. A poll takes no
     // time there.
-    if sim::is_building() {
+    if sim!(arc_sim_core::is_building(), false) {
         shared.mean_poll.assume_short();
     } else {
-        let name = (shared.config.thread_name)("monitor");
-        threads.push(start(shared, name, monitor::main)?);
+        threads.push(start(shared, "monitor", monitor::main)?);
     }
     Ok(())
 }
 
-/// Starts a thread that runs jobs.
-///
-/// # Errors
-///
-/// The system's. And one that says so, if the user's function that names the thread has panicked.
-pub(crate) fn start_for_jobs(
+/// Starts a thread. `suffix` is the end of its name.
+pub(crate) fn start(
     shared: &Arc<Shared>,
-    run_jobs: impl FnOnce(&Arc<Shared>) + Send + 'static,
-) -> io::Result<()> {
-    let name = contain(|| (shared.config.thread_name)("blocking")).map_err(|panic| {
-        ignore_panic(|| drop(panic));
-        io::Error::other("the function that names the runtime's threads panicked")
-    })?;
-    start(shared, name, move |shared| with_hooks(shared, run_jobs)).map(drop)
-}
-
-fn start(
-    shared: &Arc<Shared>,
-    name: String,
+    suffix: &str,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
     // If no thread starts, this is dropped, which signs off.
     let signed_on = SignedOn::new(shared.clone())?;
-    let stack_size = shared.config.thread_stack_size;
-    thread::Builder::new().stack_size(stack_size).name(name).spawn(move || {
+
+    let Builder { thread_name, thread_stack_size, .. } = &shared.config;
+    let builder = thread::Builder::new().name(thread_name(suffix)).stack_size(*thread_stack_size);
+    builder.spawn(move || {
         let shared = &signed_on.0;
         let role = Role::OwnThread(shared.id, None);
+
+        // Hooks and jobs may spawn.
         let _context = context::enter(role, shared.clone(), None);
         main(shared);
     })
 }
 
-/// Calls the hooks around `main`, on the thread itself: they may set what belongs to a thread.
-fn with_hooks(shared: &Arc<Shared>, main: impl FnOnce(&Arc<Shared>)) {
-    // A hook of the user's may panic, and the thread goes on.
-    for hook in &shared.config.on_thread_start {
-        ignore_panic(|| hook());
-    }
-
-    main(shared);
-    for hook in &shared.config.on_thread_stop {
-        ignore_panic(|| hook());
+/// Returns `main` with the hooks around it. The thread itself calls them, as they may set what
+/// belongs to a thread.
+pub(crate) fn with_hooks(
+    main: impl FnOnce(&Arc<Shared>) + Send + 'static,
+) -> impl FnOnce(&Arc<Shared>) + Send + 'static {
+    move |shared| {
+        // A hook of the user's may panic, and the thread goes on. What a hook waits for must not
+        // be this worker: it runs no task yet.
+        let call = |hooks: &[Hook]| hooks.iter().for_each(|hook| ignore_panic(|| hook()));
+        call(&shared.config.on_thread_start);
+        main(shared);
+        call(&shared.config.on_thread_stop);
     }
 }
 
@@ -121,6 +110,7 @@ impl InLoop {
             return None;
         }
 
+        // From here on, what this thread spawns and wakes goes into the worker's queue.
         let worker = Rc::new(Worker::new(shared.clone(), worker));
         let running = Some(worker.clone());
         let context = Some(context::enter(Role::Polling, shared.clone(), running));
@@ -133,17 +123,21 @@ impl Drop for InLoop {
     fn drop(&mut self) {
         self.context = None;
 
-        // What it has collected would sleep for ever.
+        // What it has collected would sleep for ever. A task among it goes into the injector.
         self.worker.wake_collected();
         let shared = &self.worker.shared;
         shared.sleepers.end(self.worker.index);
         tell!(leaves_worker(shared.id.0, self.worker.index));
 
+        // Nobody else is in a loop, and none will be. Or the worker is free for another thread.
         if shared.crew.leave_loop() {
             end::close(shared);
         } else if shared.config.flavor == RuntimeFlavor::CurrentThread {
-            shared.roots.unpark_all();
+            lock(&shared.roots).iter().for_each(|root| root.thread.unpark());
         }
+
+        // The end waits until here.
+        shared.crew.sign_off();
     }
 }
 

@@ -95,18 +95,14 @@ impl Worker {
         true
     }
 
-    /// A poll begins, of a task or of the future in `block_on` on this thread. Both count: a future
-    /// that wakes itself for ever must not hide the kernel either.
+    /// A task is polled, or the future in `block_on` on this thread was.
     pub(crate) fn count_poll(&self) {
         self.stretch.borrow_mut().count_poll();
     }
 
     fn poll(&self, runnable: Runnable) {
-        let record = runnable.metadata();
-        let id = record.id;
-        record.note.step();
-        tell!(begins(id.0, &record.note));
-        sim::polls(id.0);
+        let id = runnable.metadata().begin_poll();
+        sim!(arc_sim_core::polls(id.0), ());
         self.count_poll();
 
         // Release pairs with the Acquire in `Handle::polled`, which gives the turn as well.
@@ -123,12 +119,17 @@ impl Worker {
             return;
         }
 
-        // A look at two lengths: nothing is locked, and a helper that comes in vain does no harm.
-        let leaves_tasks = self.mine().queue.len() > 0 || !self.shared.injector.is_empty();
+        // A helper that comes in vain does no harm.
         let is_unwatched = !self.shared.sleepers.is_seat_taken();
-        if leaves_tasks || (is_unwatched && self.shared.mean_poll.is_long()) {
+        if self.has_tasks() || (is_unwatched && self.shared.mean_poll.is_long()) {
             self.shared.call_helper();
         }
+    }
+
+    /// Whether a task waits, in its queue or in the injector. This looks at two lengths, and locks
+    /// nothing.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.mine().queue.len() > 0 || !self.shared.injector.is_empty()
     }
 
     /// Queues a task that was spawned or woken on this thread. This worker is awake and comes to
@@ -193,9 +194,9 @@ impl Worker {
         workers[first..].iter().chain(&workers[..first]).find_map(|other| self.steal_from(other))
     }
 
-    /// Rule 4: takes from a worker where tasks may wait far longer than here: it has more than twice
-    /// as many, or is stuck. A worker that always has something to do would otherwise never look
-    /// there.
+    /// Rule 4: takes from a worker where tasks may wait far longer than here: it has more than
+    /// twice as many, or is stuck. A worker that always has something to do would otherwise never
+    /// look there.
     fn even_out(&self) -> Option<Runnable> {
         // At random, so that no worker is asked more often than the rest.
         let index = fastrand::usize(..self.shared.workers.len());

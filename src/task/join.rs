@@ -105,6 +105,7 @@ impl<T> Future for JoinHandle<T> {
 
         // It gives its output once.
         self.task = None;
+        tell!(no_longer_waits_for_task(self.record.id.0));
         budget::made_progress();
 
         // There is no result if the future was dropped because the runtime has ended.
@@ -116,6 +117,7 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
+            tell!(no_longer_waits_for_task(self.record.id.0));
             task.0.detach();
         }
     }
@@ -219,7 +221,7 @@ impl JoinError {
     }
 
     /// Returns what the panic said, if that is a text. It is a copy, because a formatter is the
-    /// user's code, which must not run under a lock.
+    /// user code, which must not run under a lock.
     fn text(&self) -> Option<String> {
         let payload = self.payload.as_ref()?;
         let payload = payload.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,13 +249,7 @@ impl fmt::Display for JoinError {
 
 impl fmt::Debug for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.id;
-        // The names are those of tokio's variants.
-        match self.text() {
-            _ if self.is_cancelled() => write!(formatter, "JoinError::Cancelled({id:?})"),
-            Some(text) => write!(formatter, "JoinError::Panic({id:?}, {text:?}, ...)"),
-            None => write!(formatter, "JoinError::Panic({id:?}, ...)"),
-        }
+        write!(formatter, "JoinError({self})")
     }
 }
 

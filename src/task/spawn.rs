@@ -19,13 +19,12 @@
 //! queue of a worker. There one poll runs it from its beginning to its end.
 
 use crate::builder::UnhandledPanic;
-use crate::hooks::observe::{Kind, Note};
-use crate::hooks::{sim, tell};
+use crate::hooks::{Kind, Note, sim, tell};
 use crate::panic::{Payload, Unread, contain, ignore_panic};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{Record, Runnable, Shared};
 use crate::scheduler::{end, threads};
-use crate::sync::Arc;
+use crate::sync::{Arc, thread};
 use crate::task::join::{JoinError, JoinHandle};
 use std::future::poll_fn;
 use std::io;
@@ -53,14 +52,20 @@ use std::task::{Context, Poll};
 /// # }
 /// ```
 #[track_caller]
-pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
+    future: F,
+) -> JoinHandle<F::Output> {
+    if const { size_of::<F>() > FUTURE_SIZE_MAX } {
+        return spawn::<Boxed<F::Output>>(Box::pin(future));
+    }
     let runtime = &context::current("arc::spawn was called").runtime;
     spawn_on(runtime, Note::new(Kind::Task, None), future)
 }
 
 /// Spawns a future as [`spawn`] does, with a name.
 ///
-/// Observers (the feature `observe`) show the name in their lists and reports. Names need not be unique.
+/// Observers (the feature `observe`) show the name in their lists and reports. Names need not be
+/// unique.
 ///
 /// # Panics
 ///
@@ -144,40 +149,38 @@ pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
 pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
-    let runtime = &context::current("spawn_blocking or lookup_host was called").runtime;
+    let runtime = &context::current("spawn_blocking was called").runtime;
     let note = Note::new(Kind::Job, None);
     let (job, handle) = make_task(runtime, note, true, async { function() });
 
     // It counts as queued until its thread runs it.
-    handle.record.note.step();
-    tell!(queued(handle.record.id.0, &handle.record.note));
-    if let Some(job) = sim::run_later(job, simulate_job) {
+    handle.record.enter_queue();
+    if let Some(job) = sim!(arc_sim_core::run_later(job, simulate_job), Some(job)) {
         // If there is no free thread, the pool starts one.
-        let start = || threads::start_for_jobs(runtime, run_jobs);
+        let start = || threads::start(runtime, "blocking", threads::with_hooks(run_jobs)).map(drop);
         runtime.pool.push(job, runtime.config.max_blocking_threads, start)?;
     }
     Ok(handle)
 }
 
-/// Spawns a task. If the runtime ends, the task is dropped, outside of any lock, and the handle
-/// says that it was cancelled.
+/// Spawns a task. If the runtime has ended, the task is dropped, outside of any lock, and the
+/// handle says that it was cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Arc<Shared>,
     note: Note,
     future: F,
 ) -> JoinHandle<F::Output> {
     let (runnable, handle) = make_task(runtime, note, false, future);
-    if runtime.is_ending() {
-        drop(runnable);
-    } else {
-        context::schedule(runnable);
-    }
+    drop(context::schedule(runnable));
     handle
 }
 
 /// A future that is larger than this is boxed first, in bytes. Each function that it is moved
-/// through needs that much stack.
+/// through needs that much stack, at least in a debug build.
 pub(crate) const FUTURE_SIZE_MAX: usize = 2048;
+
+/// It is the same future, behind a pointer.
+pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Makes a task, and enters it in the list, but in no queue.
 pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
@@ -188,9 +191,7 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
 ) -> (Runnable, JoinHandle<F::Output>) {
     // `const`, so that a small future is not compiled a second time.
     if const { size_of::<F>() > FUTURE_SIZE_MAX } {
-        // It is the same future, behind a pointer.
-        let boxed: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
-        return make_task(runtime, note, is_job, boxed);
+        return make_task::<Boxed<F::Output>>(runtime, note, is_job, Box::pin(future));
     }
 
     // Workers enter what they spawn in shards of their own.
@@ -204,10 +205,20 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     tell!(spawned(record.id.0, runtime.id.0, &record.note));
     let contained = Contained { future: Some(future), record: record.clone() };
     let builder = async_task::Builder::new().metadata(record.clone());
-    let (runnable, task) = builder.spawn(|_| contained, context::schedule);
+    let (runnable, task) = builder.spawn(|_| contained, wake_up);
     record.set_waker(runnable.waker());
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
     (runnable, handle)
+}
+
+/// Called by async-task when a task was woken.
+fn wake_up(runnable: Runnable) {
+    if let Err(late) = context::schedule(runnable) {
+        // The task was woken while its runtime ended. It must be dropped, but not here: the thread
+        // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
+        // if no thread can be started.
+        let _ = thread::Builder::new().spawn(move || drop(late));
+    }
 }
 
 pin_project_lite::pin_project! {
@@ -268,6 +279,7 @@ impl<F: Future> Contained<F> {
     ) -> Poll<Unread<Result<F::Output, JoinError>>> {
         let mut this = self.project();
         let mut result = Unread(Some(result));
+        tell!(drops(this.record.id.0));
         if let Err(payload) = contain(|| this.future.set(None)) {
             // The panic of the drop counts, and the output goes unread.
             result = Unread(Some(Err(panicked(this.record, payload))));
@@ -300,11 +312,7 @@ fn run_jobs(runtime: &Arc<Shared>) {
 }
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {
-    let record = job.metadata();
-    let id = record.id;
-    record.note.step();
-    tell!(begins(id.0, &record.note));
-
+    let id = job.metadata().begin_poll();
     let role = Role::OwnThread(runtime.id, Some(id));
     let _context = context::enter(role, runtime.clone(), None);
     job.run();
@@ -312,6 +320,7 @@ fn run_job(runtime: &Arc<Shared>, job: Runnable) {
 }
 
 /// Runs a job on the thread of a simulation.
+#[cfg(feature = "sim")]
 fn simulate_job(job: Runnable) {
     let runtime = job.metadata().runtime.clone();
     run_job(&runtime, job);

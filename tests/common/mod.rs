@@ -3,6 +3,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+mod time_limit;
+
+pub use self::time_limit::{Elapsed, Timeout, timeout, timeout_at};
 pub use crate::net_common::LIMIT as DEADLINE;
 pub use crate::net_common::*;
 use crate::this_program;

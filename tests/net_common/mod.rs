@@ -290,7 +290,7 @@ pub async fn join<T>(tasks: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
 
 /// A listener on a free port, and its address.
 pub async fn listen() -> (TcpListener, SocketAddr) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await.expect("bind");
     let address = listener.local_addr().expect("local address");
     (listener, address)
 }

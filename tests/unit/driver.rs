@@ -33,7 +33,7 @@ fn ends(wait: &mpsc::Receiver<usize>) -> usize {
 
 /// As `Sleep` does while somebody has the seat.
 fn arm(driver: &Driver, deadline: Instant) {
-    if driver.timers.arm(Some(0), deadline, Waker::noop().clone()).1 {
+    if driver.timers.arm(Some(0), deadline, Waker::noop().clone()).unwrap().1 {
         driver.notify();
     }
 }

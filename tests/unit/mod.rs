@@ -5,7 +5,6 @@ mod driver;
 mod policy;
 mod queue;
 mod reactor;
-mod readiness;
 mod sleep;
 mod timers;
 
@@ -13,5 +12,5 @@ mod timers;
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn a_record_is_small() {
-    assert!(size_of::<crate::registry::Record>() + 2 * size_of::<usize>() <= 120);
+    assert!(size_of::<crate::scheduler::shared::Record>() + 2 * size_of::<usize>() <= 120);
 }

@@ -24,18 +24,48 @@ fn wake_one(sleepers: &Sleepers, notify: impl FnOnce()) -> bool {
 }
 
 #[test]
-fn all_are_awake_at_first_and_none_is_woken() {
+fn all_are_awake_when_they_begin_and_none_is_woken() {
     for workers in [1, 2, 63, WORKERS_MAX] {
         let sleepers = Sleepers::new(workers);
+        assert!((0..workers).all(|worker| !sleepers.is_awake(worker)), "nobody runs them yet");
+        (0..workers).for_each(|worker| sleepers.begin(worker));
+        assert!((0..workers).all(|worker| sleepers.is_awake(worker)));
         assert!(!sleepers.any_asleep() && !sleepers.all_asleep() && !sleepers.is_seat_taken());
         assert!(!wake_one(&sleepers, nobody));
         assert!((0..workers).all(|worker| !sleepers.claim(worker) && !sleepers.is_asleep(worker)));
     }
 }
 
+/// A worker whose thread has not begun its loop does not count: the one that sleeps is woken.
+#[test]
+fn a_worker_that_has_not_begun_is_neither_awake_nor_asleep() {
+    let sleepers = Sleepers::new(2);
+    assert!(sleepers.all_asleep(), "nobody is awake");
+    assert!(!wake_one(&sleepers, nobody), "and nobody sleeps");
+
+    sleepers.begin(1);
+    assert!(!sleepers.all_asleep());
+    let is_alone = || {
+        assert!(sleepers.all_asleep(), "worker 0 has not begun");
+        true
+    };
+    sleepers.sleep(1, is_alone, || panic!("it waits"));
+
+    sleepers.begin(0);
+    let has_company = || {
+        assert!(!sleepers.all_asleep(), "worker 0 is awake");
+        true
+    };
+    sleepers.sleep(1, has_company, || panic!("it waits"));
+    sleepers.end(0);
+    sleepers.end(1);
+    assert!(sleepers.all_asleep());
+}
+
 #[test]
 fn a_worker_that_finds_work_at_the_last_moment_does_not_sleep() {
     let sleepers = Sleepers::new(1);
+    sleepers.begin(0);
     let asked = AtomicUsize::new(0);
     let finds_work = || {
         asked.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +106,7 @@ fn the_one_in_the_seat_is_notified_and_the_others_are_unparked() {
     thread::scope(|scope| {
         let sleep = |worker| {
             move || {
-                sleepers.set_thread(worker, Some(thread::current()));
+                sleepers.begin(worker);
                 // Waits in the seat until it was claimed and notified.
                 let wait = || {
                     while notified.load(Ordering::Relaxed) == 0 {
@@ -113,7 +143,7 @@ fn every_claim_wakes_one_worker() {
         thread::scope(|scope| {
             for worker in 0..workers {
                 scope.spawn(move || {
-                    sleepers.set_thread(worker, Some(thread::current()));
+                    sleepers.begin(worker);
                     barrier.wait();
                     for _ in 0..SLEEPS {
                         let wait = || {

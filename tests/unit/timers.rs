@@ -31,7 +31,7 @@ fn rewake(timers: &Timers, key: &Armed, waker: &Waker) -> bool {
 }
 
 fn arm(timers: &Timers, shard: usize, deadline: Instant, waker: Waker) -> (Armed, bool) {
-    timers.arm(Some(shard % timers.shards.len()), deadline, waker)
+    timers.arm(Some(shard % timers.shards.len()), deadline, waker).expect("they are not closed")
 }
 
 #[derive(Clone, Copy, Debug)]

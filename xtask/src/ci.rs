@@ -198,6 +198,17 @@ mod tests {
     }
 
     #[test]
+    fn every_package_that_users_get_is_packed() {
+        let steps = steps();
+        let step = steps.iter().find(|it| it.name == "supply").unwrap();
+        let line = step.lines().pop().unwrap() + " ";
+        for folder in fs::read_dir(workspace_root().join("crates")).unwrap() {
+            let name = folder.unwrap().file_name().into_string().unwrap();
+            assert!(line.contains(&format!(" -p {name} ")), "-p {name} in {line}");
+        }
+    }
+
+    #[test]
     fn the_oldest_compiler_is_the_one_that_the_libraries_state() {
         let manifest = fs::read_to_string(workspace_root().join("Cargo.toml")).unwrap();
         let version = manifest.lines().find_map(|it| it.strip_prefix("rust-version = \""));

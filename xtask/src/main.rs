@@ -15,7 +15,7 @@
 //! | `tree.rs` | asks cargo what a build consists of |
 //! | `table.rs` | tables for people |
 //!
-//! `inside`, `book` and `versus` are programs of their own. `trust` and `ratios` are scripts.
+//! `inside`, `book` and `versus` are programs of their own, and `trust` is a script.
 
 mod air;
 mod audit;
@@ -52,10 +52,8 @@ enum Task {
     Repository { url: String },
     /// Models, sanitizers, platforms, faults, a soak (an hour): `trust --help`
     Trust(Arguments),
-    /// Measure servers on arc and on its peers (it says how long): `versus --help`
+    /// Load servers on arc and on its peers by oha (it says how long): `versus --help`
     Versus(Arguments),
-    /// Measure single operations on arc and its peers (minutes): `ratios --help`
-    Ratios(Arguments),
     /// Check the stages and exercises of inside/ (minutes, with `--quick` one): `inside --help`
     Inside(Arguments),
     /// Fill the code into the book, and check all pages (some seconds)
@@ -89,13 +87,20 @@ impl Task {
             Task::Report => report::write(),
             Task::Repository { url } => tidy::fill(&workspace_root(), &url),
             Task::Trust(arguments) => script("lab/trust/run", arguments),
-            Task::Ratios(arguments) => script("lab/measure/ratios", arguments),
             Task::Inside(arguments) => pass("arc-inside", arguments),
             Task::Book(arguments) => pass("arc-book", arguments),
             Task::Versus(arguments) => {
                 let mut cargo = cargo();
                 // Optimized, as what it starts: all of it is built once.
-                cargo.args(["run", "--release", "--package", "arc-lab", "--bin", "measure", "--"]);
+                cargo.args([
+                    "run",
+                    "--release",
+                    "--package",
+                    "arc-benches",
+                    "--bin",
+                    "measure",
+                    "--",
+                ]);
                 finish(cargo.args(arguments.words))
             }
         }

@@ -1,7 +1,7 @@
 //! Records all the time, and writes a timeline only when something is wrong.
 
-use arc_core::task::TaskInfo;
 use arc_trace::{Format, Options};
+use arc_util::task::TaskInfo;
 use std::fmt::Display;
 use std::fs;
 use std::io::{Result, Write};
@@ -59,7 +59,9 @@ impl FlightRecorder {
     /// `InvalidInput` when the name ends otherwise.
     pub fn start(path: impl Into<PathBuf>, last: Duration) -> Result<Self> {
         let path = path.into();
+        // A mistake in the name is told now, and not when something is wrong.
         Format::of(&path)?;
+
         let mut options = Options::default();
         options.last = Some(last);
         arc_trace::start(options);
@@ -72,7 +74,9 @@ impl FlightRecorder {
         let path = self.path.display();
         let line = match self.replace() {
             Ok(()) => format!("arc: {why}: see {path}"),
-            Err(error) => format!("arc: {why}: no timeline is written to {path}: {error}"),
+            Err(error) => {
+                format!("arc: {why}: no timeline is written to {path}: {error}")
+            }
         };
         // Where nobody reads standard error, there is nobody to tell.
         let _ = writeln!(std::io::stderr(), "{line}");
@@ -80,6 +84,7 @@ impl FlightRecorder {
 
     fn replace(&self) -> Result<()> {
         let ending = self.path.extension().unwrap_or_default();
+        // The new file keeps its ending, by which its format is known.
         let mut new = self.path.with_extension("new").into_os_string();
         new.push(".");
         new.push(ending);
@@ -87,7 +92,7 @@ impl FlightRecorder {
         fs::rename(new, &self.path)
     }
 
-    /// Returns a hook for [`on_long_poll`](arc_core::runtime::Builder::on_long_poll), which writes
+    /// Returns a hook for [`on_long_poll`](arc_util::runtime::Builder::on_long_poll), which writes
     /// the timeline while the poll still lasts.
     pub fn on_long_poll(&self) -> impl Fn(&TaskInfo) + Send + Sync + 'static {
         let flight = self.clone();
@@ -111,6 +116,7 @@ impl FlightRecorder {
     pub fn write_on_signal(&self, kind: SignalKind) -> Result<JoinHandle<()>> {
         // From here on the signal is ours, although nobody waits for it yet.
         let mut signals = signal(kind)?;
+
         let flight = self.clone();
         Ok(spawn_named("flight recorder", async move {
             while signals.recv().await.is_some() {

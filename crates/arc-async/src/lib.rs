@@ -8,8 +8,7 @@
 //! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
 //! the package of that name is an unrelated library.
 //!
-//! Names, arguments and meaning are tokio's. The IO traits are those of futures-io. If you come
-//! from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
+//! Names, arguments and meaning are tokio's, and so are the IO traits. If you come from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace and what
 //! differs.
 //!
 //! # A server
@@ -86,7 +85,6 @@
 //! | feature | adds |
 //! |---|---|
 //! | `sync`, on by default | tokio's locks and its `broadcast` in [`sync`] |
-//! | `io-util`, on by default | `read_buf`, `write_buf` and so on, for buffers of the crate bytes |
 //! | `process` | `arc::process` |
 //! | `full` | all of the above: everything that tokio's `full` has, but for `ucred` |
 //! | `ucred` | `UnixStream::peer_cred` and its `UCred`, by the crate nix |
@@ -133,71 +131,29 @@ pub use arc_util::process;
 
 /// Reading and writing: buffers, copying, in-memory pipes, standard input and output.
 ///
-/// [`AsyncRead`](io::AsyncRead), [`AsyncWrite`](io::AsyncWrite), [`AsyncBufRead`](io::AsyncBufRead)
-/// and [`AsyncSeek`](io::AsyncSeek), which a type implements, are those of futures-io. The methods
-/// that call them are tokio's: [`AsyncReadExt`](io::AsyncReadExt),
-/// [`AsyncWriteExt`](io::AsyncWriteExt), [`AsyncBufReadExt`](io::AsyncBufReadExt) and
-/// [`AsyncSeekExt`](io::AsyncSeekExt). Do not import futures-util's traits of these names beside
-/// them: calls of what both have are ambiguous then.
+/// [`AsyncRead`](io::AsyncRead), [`AsyncWrite`](io::AsyncWrite),
+/// [`AsyncBufRead`](io::AsyncBufRead) and [`AsyncSeek`](io::AsyncSeek), their extension traits and
+/// the adapters are tokio's own. Every stream of arc's has the traits of futures-io as well: they
+/// are in [`io::futures`]. Do not import the extension traits of both: calls of what both have are
+/// ambiguous then.
 ///
-/// Of the operations of the traits, `read`, `write`, `fill_buf`, `flush` and `lines()` lose nothing
-/// if their futures are dropped, as by a `timeout`. What `read_until` and `read_to_end` have read
-/// until then is in the vector. `read_exact`, `read_to_string` and `read_line` may lose what they
-/// have read until then. After a `write_all` or a `copy` nobody knows how much was written.
+/// Of the operations of the traits, `read`, `read_buf`, `write`, `fill_buf`, `flush` and
+/// `next_line` lose nothing if their futures are dropped, as by a `timeout`. What `read_until` and
+/// `read_to_end` have read until then is in the vector. `read_exact`, `read_to_string` and
+/// `read_line` may lose what they have read until then. After a `write_all` or a `copy` nobody knows
+/// how much was written.
 pub mod io {
     pub use arc_util::io::*;
     pub use std::io::{Error, ErrorKind, Result};
 }
 
-/// Sockets: TCP, UDP and Unix sockets.
-pub mod net {
-    // Not its trait `IntoSplit`: the method is one of `AsyncReadExt`, too, and in the scope of both
-    // a call is ambiguous.
-    pub use arc_util::net::{
-        OwnedReadHalf, OwnedWriteHalf, ReuniteError, SocketAddr, TcpListenerExt, TcpSocket,
-        TcpStreamExt, ToSocketAddrs, UdpSocket, connect, connect_timeout, lookup_host, tcp,
-    };
-    #[cfg(unix)]
-    pub use arc_util::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream, unix};
-
-    // The pages of these two show their methods by JavaScript only, as they are aliases. So a list
-    // is put before what arc's core says of them.
-
-    /// A TCP connection, with tokio's methods:
-    ///
-    /// * its own: [`connect`](TcpStream::connect), [`from_std`](TcpStream::from_std),
-    ///   [`local_addr`](TcpStream::local_addr), [`peer_addr`](TcpStream::peer_addr),
-    ///   [`nodelay`](TcpStream::nodelay) and [`set_nodelay`](TcpStream::set_nodelay);
-    /// * of [`AsyncReadExt`](crate::io::AsyncReadExt): `read`, `read_exact`, `read_to_end`,
-    ///   `read_u16`, `split`, `into_split` and so on;
-    /// * of [`AsyncWriteExt`](crate::io::AsyncWriteExt): `write`, `write_all`, `write_u16`,
-    ///   `flush`, `shutdown` and so on;
-    /// * of [`TcpStreamExt`]: `peek`, `try_read`, `try_write`, `linger`, `ttl`, `into_std` and so
-    ///   on;
-    /// * of [`ReadyExt`](crate::io::ReadyExt): `ready`, `try_io`, `poll_read_ready` and so on;
-    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `writable`,
-    ///   `read_with`, `get_ref` and so on.
-    ///
-    /// `use arc::prelude::*;` imports the traits.
-    pub use arc_util::net::TcpStream;
-
-    /// A TCP listener, with tokio's methods:
-    ///
-    /// * its own: [`bind`](TcpListener::bind), [`accept`](TcpListener::accept),
-    ///   [`from_std`](TcpListener::from_std) and [`local_addr`](TcpListener::local_addr);
-    /// * of [`TcpListenerExt`]: `poll_accept`, `incoming`, `ttl`, `set_ttl` and `into_std`;
-    /// * of [`Async`](crate::io::Async), which this is an alias of: `readable`, `read_with`,
-    ///   `get_ref` and so on.
-    ///
-    /// `use arc::prelude::*;` imports the traits.
-    pub use arc_util::net::TcpListener;
-}
+#[doc(inline)]
+pub use arc_util::net;
 
 /// All extension traits of this crate, by one line: `use arc::prelude::*;`.
 ///
-/// A method that tokio's type has itself may be a method of one of these traits here, for example
-/// `worker_threads` of a runtime's builder. The traits' names are not imported, so they cannot
-/// clash.
+/// A method that tokio's type has itself may be a method of one of these traits here. The traits'
+/// names are not imported, so they cannot clash.
 pub mod prelude {
     #[cfg(feature = "tokio-rt")]
     pub use arc_compat::tokio::BuilderExt as _;
@@ -205,9 +161,12 @@ pub mod prelude {
         AsyncBufReadExt as _, AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _,
         ReadyExt as _,
     };
-    pub use arc_util::net::{TcpListenerExt as _, TcpStreamExt as _};
-    pub use arc_util::runtime::{BuilderExt as _, HandleExt as _, RuntimeExt as _};
     pub use arc_util::time::InstantExt as _;
+}
+
+/// Hear of the events of all runtimes: for tools that look at a program.
+pub mod observe {
+    pub use arc_core::observe::*;
 }
 
 /// Runtimes: how to build one, run futures on it, and end it.
@@ -248,7 +207,7 @@ pub mod task {
     /// The budget that keeps a busy task from starving the others.
     pub mod coop {
         pub use arc_core::task::{consume_budget, has_budget_remaining};
-        pub use arc_util::task::{Unconstrained, cooperative, unconstrained};
+        pub use arc_util::task::{Coop, Unconstrained, cooperative, unconstrained};
     }
 
     /// Futures that have names.

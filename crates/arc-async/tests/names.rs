@@ -7,10 +7,9 @@ extern crate arc_async as arc;
 use arc::io::{Interest, ReadHalf, Ready, WriteHalf};
 use arc::net::unix::pipe;
 use arc::net::{
-    TcpListener, TcpListenerExt, TcpSocket, TcpStream, UdpSocket, UnixDatagram, UnixListener,
-    UnixSocket, UnixStream,
+    TcpListener, TcpSocket, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixSocket,
+    UnixStream,
 };
-use arc::prelude::*;
 use arc::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use arc::runtime::Builder;
 use arc::sync::{CancellationToken, Notify, Semaphore, watch};
@@ -89,7 +88,7 @@ async fn methods(
     let _ = semaphore.clone().blocking_acquire_owned().map(drop);
     let _ = semaphore.blocking_acquire_many_owned(2).map(drop);
     Command::new("sh").arg0("another");
-    let _ = std::future::poll_fn(|context| TcpListenerExt::poll_accept(&listener(), context)).await;
+    let _ = std::future::poll_fn(|context| listener().poll_accept(context)).await;
     Ok(())
 }
 

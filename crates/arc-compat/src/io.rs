@@ -2,8 +2,7 @@
 //! hyper's streams.
 
 use crate::delegate::delegate_write;
-use arc::io::Direction;
-use arc::net::TcpStream;
+use arc::io::{Async, Direction};
 use futures_io::{AsyncRead, AsyncWrite};
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use pin_project_lite::pin_project;
@@ -41,9 +40,12 @@ mod sealed {
     pub trait Sealed {}
 }
 
-impl sealed::Sealed for TcpStream {}
+/// The socket of arc's core, which each of those below is around.
+type Socket = Async<std::net::TcpStream>;
 
-impl ReadUninit for TcpStream {
+impl sealed::Sealed for Socket {}
+
+impl ReadUninit for Socket {
     fn poll_read_uninit(
         &self,
         context: &mut Context<'_>,
@@ -55,12 +57,12 @@ impl ReadUninit for TcpStream {
     }
 }
 
-/// Implements [`ReadUninit`] for pointers to a socket.
+/// Implements [`ReadUninit`] for what dereferences to a socket.
 macro_rules! forward {
-    ($($pointer:ty),*) => {$(
-        impl<T: ReadUninit + ?Sized> sealed::Sealed for $pointer {}
+    ($([$($params:tt)*] $pointer:ty),*) => {$(
+        impl<$($params)*> sealed::Sealed for $pointer {}
 
-        impl<T: ReadUninit + ?Sized> ReadUninit for $pointer {
+        impl<$($params)*> ReadUninit for $pointer {
             fn poll_read_uninit(
                 &self,
                 context: &mut Context<'_>,
@@ -72,7 +74,12 @@ macro_rules! forward {
     )*};
 }
 
-forward!(&T, Box<T>, Arc<T>);
+forward!(
+    [] arc_util::net::TcpStream,
+    [T: ReadUninit + ?Sized] &T,
+    [T: ReadUninit + ?Sized] Box<T>,
+    [T: ReadUninit + ?Sized] Arc<T>
+);
 
 pin_project! {
     /// Gives an arc socket hyper's IO traits.
@@ -117,8 +124,8 @@ impl<T> HyperIo<T> {
     /// `read_buf`. (For connections of `server::serve`, see `server::Connection`.)
     ///
     /// ```
-    /// use arc::net::TcpStream;
     /// use arc_compat::HyperIo;
+    /// use arc_util::net::TcpStream;
     ///
     /// async fn upgraded(response: hyper::Response<hyper::body::Incoming>) -> hyper::Result<()> {
     ///     let upgraded = hyper::upgrade::on(response).await?;
@@ -228,7 +235,8 @@ impl<T> FuturesIo<T> {
 
 impl<T: fmt::Debug> fmt::Debug for FuturesIo<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FuturesIo").field("inner", &self.inner).finish_non_exhaustive()
+        let mut fields = formatter.debug_struct("FuturesIo");
+        fields.field("inner", &self.inner).finish_non_exhaustive()
     }
 }
 
@@ -263,6 +271,7 @@ impl<T: Read> AsyncRead for FuturesIo<T> {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(buffer);
+        // hyper's cursor knows how many bytes have come.
         ready!(self.project().inner.poll_read(context, buffer.unfilled()))?;
         Poll::Ready(Ok(buffer.filled().len()))
     }

@@ -26,7 +26,7 @@
 //! A hyper server, a hyper client, and one request between them:
 //!
 //! ```
-//! use arc::net::{TcpListener, TcpStream};
+//! use arc_util::net::{TcpListener, TcpStream};
 //! use arc_compat::{ArcTimer, HyperIo};
 //! use http_body_util::{BodyExt, Empty, Full};
 //! use hyper::body::{Bytes, Incoming};

@@ -27,7 +27,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// let layer = TimeoutLayer::new(Duration::from_millis(1));
 /// let service = ServiceBuilder::new().layer(layer).service(never);
 /// let error = service.oneshot(()).await.unwrap_err();
-/// assert!(error.is::<arc::time::Elapsed>());
+/// assert!(error.is::<arc_util::time::Elapsed>());
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,7 @@ impl<S> Layer<S> for TimeoutLayer {
 ///
 /// # Errors
 ///
-/// Returns the service's own error, or [`Elapsed`](arc::time::Elapsed) if the call took too
+/// Returns the service's own error, or [`Elapsed`](arc_util::time::Elapsed) if the call took too
 /// long. Both are boxed.
 ///
 /// # Panics
@@ -104,7 +104,7 @@ where
 
     fn call(&mut self, request: R) -> Self::Future {
         let response = self.inner.call(request);
-        ResponseFuture { response: arc::time::timeout(self.duration, response) }
+        ResponseFuture { response: arc_util::time::timeout(self.duration, response) }
     }
 }
 
@@ -114,7 +114,7 @@ pin_project! {
     #[must_use = "futures do nothing unless awaited"]
     pub struct ResponseFuture<F> {
         #[pin]
-        response: arc::time::Timeout<F>,
+        response: arc_util::time::Timeout<F>,
     }
 }
 

@@ -4,9 +4,9 @@ use crate::common::{
     self, Result, UPGRADE, first, http2_client, listen, refuses, rest, soon, until,
 };
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{ConnectInfo, Response, WebSocket, WebSocketUpgrade, serve};
 use arc_compat::server::builder;
+use arc_util::net::{SocketAddr, TcpStream};
 use async_tungstenite::client_async;
 use async_tungstenite::tungstenite::client::IntoClientRequest;
 use async_tungstenite::tungstenite::protocol::frame::coding::CloseCode;

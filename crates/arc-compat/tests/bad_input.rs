@@ -4,12 +4,12 @@
 use crate::bad_input_common::{fails, goes, panicked, panics};
 use crate::common::{self, Result, listen, soon};
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpStream};
 use arc::runtime::Runtime;
 use arc_compat::axum::{Response, Serve, WebSocketUpgrade, serve};
 use arc_compat::tokio::Compat;
 use arc_compat::tower::TimeoutLayer;
 use arc_compat::{ArcExecutor, ArcTimer, FuturesIo, server};
+use arc_util::net::{SocketAddr, TcpStream};
 use async_tungstenite::tungstenite::protocol::WebSocketConfig;
 use axum::{Router, routing::get};
 use futures_util::FutureExt;

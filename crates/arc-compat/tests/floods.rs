@@ -6,8 +6,8 @@ use crate::common::{
     soon, start, until,
 };
 use arc::io::AsyncWriteExt;
-use arc::net::{SocketAddr, TcpStream};
 use arc_compat::axum::{Response, WebSocket, WebSocketUpgrade};
+use arc_util::net::{SocketAddr, TcpStream};
 use async_channel::{Receiver, Sender};
 use async_tungstenite::tungstenite::Message;
 use axum::Router;

@@ -2,8 +2,8 @@
 //! tonic-build would generate is written out here.
 
 use crate::common::{Failure, Result, http2_client, listen, soon};
-use arc::net::SocketAddr;
 use arc_compat::server::serve;
+use arc_util::net::SocketAddr;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};

@@ -2,9 +2,9 @@
 //! and with peers that break off, dawdle or talk nonsense.
 
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::time::timeout;
 use arc_compat::{ArcExecutor, ArcTimer, FuturesIo, HyperIo};
+use arc_util::net::{SocketAddr, TcpListener, TcpStream};
 use async_channel::{Receiver, Sender};
 use futures_util::FutureExt;
 use futures_util::future::{Either, join, select};

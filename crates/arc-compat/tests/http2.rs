@@ -2,8 +2,8 @@
 
 use crate::common::{self, Result, http2_client, listen, soon};
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::SocketAddr;
 use arc_compat::{ArcExecutor, ArcTimer, HyperIo};
+use arc_util::net::SocketAddr;
 use futures_util::future::try_join_all;
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
@@ -106,7 +106,7 @@ async fn a_server_that_has_fallen_silent_is_noticed_by_arcs_timer() -> Result {
         stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await?;
         stream.read_to_end(&mut Vec::new()).await
     });
-    let stream = HyperIo::new(arc::net::TcpStream::connect(address).await?);
+    let stream = HyperIo::new(arc_util::net::TcpStream::connect(address).await?);
     let mut builder = hyper::client::conn::http2::Builder::new(ArcExecutor);
     builder.timer(ArcTimer).keep_alive_while_idle(true);
     builder.keep_alive_interval(Duration::from_millis(5));

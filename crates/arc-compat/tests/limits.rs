@@ -6,9 +6,9 @@ use crate::common::{
     websocket,
 };
 use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpStream};
 use arc::task::JoinHandle;
 use arc_compat::axum::{CutOff, Serve, WebSocket, WebSocketUpgrade, serve};
+use arc_util::net::{SocketAddr, TcpStream};
 use async_channel::{Receiver, Sender};
 use async_tungstenite::tungstenite::Message;
 use axum::Router;

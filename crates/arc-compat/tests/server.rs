@@ -2,10 +2,10 @@
 
 use crate::common::{self, Result, http2_client, refuses, rest, soon, until};
 use arc::io::AsyncWriteExt;
-use arc::net::{SocketAddr, TcpStream};
 use arc::task::JoinHandle;
 use arc_compat::axum::{Response, WebSocketUpgrade};
 use arc_compat::server::{Connection, builder};
+use arc_util::net::{SocketAddr, TcpStream};
 use async_channel::{Receiver, Sender};
 use axum::Router;
 use axum::body::Body;

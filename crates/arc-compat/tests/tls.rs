@@ -2,9 +2,9 @@
 //! tokio-rustls, whose sockets have tokio's traits.
 
 use crate::common::{Result, large_echo, listen, pattern, soon, tcp_pair};
-use arc::net::TcpStream;
 use arc_compat::tokio::Compat;
 use arc_compat::{ArcTimer, FuturesIo};
+use arc_util::net::TcpStream;
 use futures_rustls::rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use futures_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 use futures_rustls::{TlsAcceptor, TlsConnector};

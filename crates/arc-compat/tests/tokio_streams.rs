@@ -1,8 +1,8 @@
 //! arc's streams with tokio's IO traits, and tokio's with those of futures-io.
 
 use crate::common::{LARGE_BYTES, Result, listen, pattern, soon, tcp_pair};
-use arc::net::TcpStream;
 use arc_compat::tokio::{Compat, enter};
+use arc_util::net::TcpStream;
 use std::future::poll_fn;
 use std::io::IoSlice;
 use std::pin::Pin;
@@ -81,7 +81,7 @@ async fn a_tokio_socket_is_read_and_written_by_arcs_traits() -> Result {
     soon(reader.read_to_end(&mut rest)).await?;
     assert_eq!(line, "a line\n");
     assert!(rest == pattern(), "{} bytes came", rest.len());
-    soon((&server).write_all(b"received")).await?;
+    soon(AsyncWriteExt::write_all(&mut &server, b"received")).await?;
     drop(server);
     assert_eq!(soon(client).await??, "received");
     Ok(())

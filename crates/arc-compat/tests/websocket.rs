@@ -1,7 +1,7 @@
 //! async-tungstenite's WebSocket, client and server, over arc's sockets as they are.
 
 use crate::common::{Result, soon, tcp_pair};
-use arc::net::TcpStream;
+use arc_util::net::TcpStream;
 use async_tungstenite::tungstenite::error::{Error, ProtocolError};
 use async_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use async_tungstenite::tungstenite::{Message, protocol::CloseFrame};

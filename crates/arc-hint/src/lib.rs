@@ -14,10 +14,11 @@ use std::thread::panicking;
 const TEXTS: [&str; 4] = ["Tokio 1.x", "Tokio context", "Tokio runtime", "no reactor running"];
 
 const HINT: &str = "\
-arc: a crate in this program calls tokio, and there is no runtime of tokio's. With the feature \
-`tokio-rt`, write `#[arc::main(with = arc::compat::tokio::everywhere)]`, and the same in \
-`#[arc::test]`. On a thread of your own, call `arc::compat::tokio::handle().enter()` and keep what \
-it returns. docs/TOKIO.md says more. (This is told once.)";
+arc: a crate in this program calls tokio, and there is no runtime of tokio's. \
+With the feature `tokio-rt`, write \
+`#[arc::main(with = arc::compat::tokio::everywhere)]`, and the same in `#[arc::test]`. \
+On a thread of your own, call `arc::compat::tokio::handle().enter()` \
+and keep what it returns. docs/TOKIO.md says more. (This is told once.)";
 
 /// Explains tokio's panics about a runtime that is missing, such as "there is no reactor running,
 /// must be called from the context of a Tokio 1.x runtime".
@@ -56,9 +57,12 @@ pub fn explain_tokio_panics() {
 fn explain(panic: &PanicHookInfo<'_>) {
     static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
+    // `panic!` with arguments makes a `String`, and without any a `&str`.
     let text = panic.payload().downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.payload().downcast_ref::<&str>().copied());
-    let is_tokios = text.is_some_and(|text| TEXTS.iter().any(|part| text.contains(part)));
+    let text = text.unwrap_or_default();
+
+    let is_tokios = TEXTS.iter().any(|part| text.contains(part));
     if is_tokios && !IS_TOLD.swap(true, Ordering::Relaxed) {
         // Not by `eprintln!`: if nothing can be written there, that panics, and a panic in a panic
         // hook ends the process.

@@ -104,6 +104,7 @@ fn value(tokens: &mut impl Iterator<Item = TokenTree>) -> Option<(Span, TokenStr
 fn path(value: TokenStream) -> Option<TokenStream> {
     let text = value.to_string();
     let text = text.strip_prefix('"')?.strip_suffix('"')?;
+    // Only what a path consists of: anything else would be taken for code.
     let is_odd = |letter: char| !letter.is_alphanumeric() && !"_:".contains(letter);
     if text.is_empty() || text.contains(is_odd) { None } else { text.parse().ok() }
 }

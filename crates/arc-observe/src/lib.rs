@@ -66,6 +66,9 @@ pub trait Observer: Send + Sync {
     /// A poll has ended. It was the last one that had begun on this thread.
     fn ends(&self, _task: u64) {}
 
+    /// In this poll the task is over, and its future is about to be dropped.
+    fn drops(&self, _task: u64) {}
+
     /// The task has panicked.
     fn panicked(&self, _task: u64) {}
 
@@ -82,12 +85,19 @@ pub trait Observer: Send + Sync {
     /// The task that is polled waits for another one.
     fn waits_for_task(&self, _task: u64) {}
 
-    /// The task that is polled waits until so much time has passed.
-    fn waits_for_time(&self, _left: Duration) {}
+    /// The task that is polled has got the output of another one, or has dropped its handle.
+    fn no_longer_waits_for_task(&self, _task: u64) {}
+
+    /// The task that is polled waits until so much time has passed. The timer has a number, which
+    /// is its own as long as it waits.
+    fn waits_for_time(&self, _timer: usize, _left: Duration) {}
 
     /// The task that is polled waits for a descriptor (a socket on Windows): to read from it (0) or
-    /// to write to it (1).
-    fn waits_for_io(&self, _source: i64, _direction: usize) {}
+    /// to write to it (1). What waits has a number, as a timer has.
+    fn waits_for_io(&self, _waiter: usize, _source: i64, _direction: usize) {}
+
+    /// What had this number waits no more: it is ready, or was dropped.
+    fn no_longer_waits(&self, _waiter: usize) {}
 
     /// This thread runs a worker from now on.
     fn runs_worker(&self, _runtime: u64, _worker: usize) {}
@@ -110,11 +120,9 @@ pub trait Observer: Send + Sync {
     /// This thread asks the kernel for events. It waits for them, or only looks.
     fn asks_kernel(&self, _waits: bool) {}
 
-    /// The kernel has answered.
-    fn kernel_told(&self) {}
-
-    /// The kernel has reported a descriptor: whether it can be read, and whether it can be written.
-    fn ready(&self, _source: i64, _directions: [bool; 2]) {}
+    /// The kernel has answered, and has reported these descriptors: whether each can be read, and
+    /// whether it can be written.
+    fn kernel_told(&self, _ready: &[(i64, [bool; 2])]) {}
 
     /// The monitor has looked at a runtime, so long after the last time.
     ///

@@ -141,11 +141,15 @@ pub fn choose<T>(
     if !is_running() {
         return Some(first);
     }
+
     let others = others();
     with_world(|world| world.is_alone = others == 0);
+    // Where there is nothing to choose, no number is drawn: a seed means less that can change.
     if others == 0 {
         return Some(first);
     }
+
+    // Those before the chosen one go behind all others. Their order among each other stays.
     let last = others.min(CHOICES_MAX - 1) as u64;
     let chosen = with_world(|world| world.random.u64(..=last)).unwrap_or(0);
     (0..chosen).try_fold(first, |task, _| {
@@ -161,6 +165,7 @@ pub fn polls(task: u64) {
         world.was_alone = mem::take(&mut world.is_alone);
         world.log.is_new(task)
     });
+    // Outside of a simulation nothing is noted.
     let Some(is_new) = is_new else { return };
 
     // The description is arc's, and is asked for outside of the borrow.
@@ -183,19 +188,25 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
             watch.does(what, &world.log);
         }
         world.log.add(instant::elapsed_nanos(), what);
+
+        // The event is noted before the clock moves: it has the time at which it begins.
         instant::advance(world.random.u64(POLL_NANOS));
         world.polls_left = world.polls_left.saturating_sub(1);
+
         let end = match world.polls_left {
             0 => End::TooManyPolls,
             _ if world.is_late() => End::TooLong,
             _ => return None,
         };
+        // The first reason is the one that is told.
         if world.end.is_some() {
             return None;
         }
         world.end = Some(end);
         world.main.take()
     });
+
+    // Outside of the borrow, as a waker is foreign code.
     if let Some(main) = main.flatten() {
         main.wake();
     }
@@ -221,12 +232,14 @@ pub fn until<T>(
     if look(wakers) {
         return now;
     }
+
     let (next, has_sockets) = ahead();
     let is_held = with_world(|world| {
         world.rest();
         world.log.note_sockets(has_sockets);
         world.holds > 0
     });
+    // Another thread does something for the simulation, and will wake this one.
     if is_held == Some(true) {
         return until;
     }
@@ -282,6 +295,7 @@ fn enqueue(job: Job) {
         world.jobs.extend(job.take());
         world.main.clone()
     });
+    // The main future's poll is what runs jobs.
     if let Some(main) = main.flatten() {
         main.wake();
     }
@@ -307,6 +321,7 @@ pub struct Entered {
 /// When this thread runs a simulation already.
 pub fn enter(seed: u64, polls_max: u64) -> Entered {
     assert!(!is_running(), "a simulation inside another one is not possible");
+
     let world = World {
         random: Rng::with_seed(seed),
         is_building: true,
@@ -325,6 +340,8 @@ pub fn enter(seed: u64, polls_max: u64) -> Entered {
     };
     WORLD.set(Some(world));
     instant::begin();
+
+    // What the program and its crates draw on this thread belongs to the seed as well.
     let seed_before = fastrand::get_seed();
     fastrand::seed(seed);
 
@@ -408,6 +425,7 @@ pub fn blocks_on(runtime: u64) {
         world.runtime = before.or(Some(runtime));
         before
     });
+
     assert!(
         own.flatten() != Some(runtime),
         "a job of spawn_blocking called block_on in a simulation, where jobs run on the thread of \

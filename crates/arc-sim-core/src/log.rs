@@ -58,6 +58,7 @@ pub struct Log {
 impl Log {
     pub(crate) fn add(&mut self, nanos: u64, what: What) {
         let event = Event { nanos, what };
+        // These numbers are part of the fingerprints that tests have written down.
         let (kind, number) = match what {
             What::PolledMain => (0, 0),
             What::Polled(task) => (1, task as u64),
@@ -65,6 +66,7 @@ impl Log {
             What::Noted(number) => (3, number),
             What::Told(index) => (4, index as u64),
         };
+
         if let What::PolledMain | What::Polled(_) = what {
             let number = usize::try_from(number).unwrap_or(0);
             let length = self.last_polls.len().max(number + 1);
@@ -72,10 +74,12 @@ impl Log {
             self.last_polls[number] = nanos;
         }
         self.named = None;
+
         for word in [nanos, kind, number] {
             self.fingerprint.add(&word.to_le_bytes());
         }
         self.count += 1;
+        // A long run must not fill the memory.
         if self.events.len() < EVENTS_MAX {
             self.events.push(event);
         }
@@ -161,6 +165,7 @@ impl Log {
                 format!("task {number} is polled{name}")
             }
         };
+
         // Zero would have the six digits as well.
         match event.nanos {
             0 => format!("{:>14}  {what}", "0ns"),
@@ -173,6 +178,7 @@ impl Log {
     pub fn first_difference(&self, other: &Self) -> Option<usize> {
         let length = self.events.len().max(other.events.len());
         let is_equal = |position: &usize| {
+            // The numbers alone may be the same for different tasks and texts.
             let describe = |log: &Self| {
                 let event = *log.events.get(*position)?;
                 let text = match event.what {
@@ -184,6 +190,8 @@ impl Log {
             };
             describe(self) == describe(other)
         };
+
+        // If they differ in what was not kept, it is the first event that was not.
         let differs = self.fingerprint() != other.fingerprint() || self.count != other.count;
         (0..length).find(|position| !is_equal(position)).or(differs.then_some(length))
     }

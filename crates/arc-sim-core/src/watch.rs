@@ -35,8 +35,10 @@ impl Watch {
         self.set(match what {
             What::PolledMain => MAIN,
             What::RanJob => JOB,
+            // They take no time.
             What::Noted(_) | What::Told(_) => return,
             What::Polled(task) => {
+                // The name is known when the task is polled for the first time.
                 let task = JOB + task as u64;
                 if let Some(name) = log.new_name() {
                     self.names().insert(task, name.to_owned());
@@ -76,6 +78,7 @@ impl Watch {
                 format!("task {}{name} has been polled", task - JOB)
             }
         };
+
         Some((self.seed.load(Ordering::Relaxed), text))
     }
 }

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use proc_macro::TokenStream;
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::parse::Parser;
 use syn::{Error, Expr, ExprLit, ItemFn, Lit, LitBool, LitStr, Path, parse_quote};
@@ -11,24 +11,27 @@ use syn::{Error, Expr, ExprLit, ItemFn, Lit, LitBool, LitStr, Path, parse_quote}
 ///
 /// arc-sim re-exports this and describes it.
 #[proc_macro_attribute]
-pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
+pub fn test(
+    options: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
     let expanded = expand(options.into(), item.clone().into());
     expanded
         .unwrap_or_else(|error| {
             // Keep the item: without it, each use of its name would be a further error.
-            let (error, item) = (error.into_compile_error(), proc_macro2::TokenStream::from(item));
+            let error = error.into_compile_error();
+            let item = TokenStream::from(item);
             quote!(#error #item)
         })
         .into()
 }
 
-fn expand(
-    options: proc_macro2::TokenStream,
-    item: proc_macro2::TokenStream,
-) -> syn::Result<proc_macro2::TokenStream> {
+fn expand(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let function: ItemFn = syn::parse2(item)?;
     let signature = &function.sig;
     let name = &signature.ident;
+
+    // What the compiler would say of the code below does not say what to do.
     if signature.asyncness.is_none() {
         let text = format!("a simulation runs an async function: write `async fn {name}()`");
         return Err(Error::new(signature.fn_token.span, text));
@@ -39,10 +42,15 @@ fn expand(
     }
 
     let (library, mut settings) = settings(options)?;
+    // `cargo test -- --ignored` runs it all the same.
     if function.attrs.iter().any(|attribute| attribute.path().is_ident("ignore")) {
         settings.extend(quote!(.ignored()));
     }
-    let (attributes, visibility, body) = (&function.attrs, &function.vis, &function.block);
+
+    // The test's name is what the test program calls it, so that a seed can be told for it.
+    let attributes = &function.attrs;
+    let visibility = &function.vis;
+    let body = &function.block;
     Ok(quote! {
         #[::core::prelude::v1::test]
         #(#attributes)*
@@ -59,17 +67,24 @@ fn expand(
 }
 
 /// Returns where arc-sim is, and the calls that the options stand for.
-fn settings(options: proc_macro2::TokenStream) -> syn::Result<(Path, proc_macro2::TokenStream)> {
+fn settings(options: TokenStream) -> syn::Result<(Path, TokenStream)> {
     let mut library: Path = parse_quote!(::arc_sim);
-    let mut settings = proc_macro2::TokenStream::new();
+    let mut settings = TokenStream::new();
     let mut unhandled_panic = None;
+
     let parser = syn::meta::parser(|option| {
         let key = option.path.to_token_stream().to_string();
         let value = option.value()?;
         match key.as_str() {
-            "crate" => library = value.parse::<LitStr>()?.parse_with(Path::parse_mod_style)?,
+            // For a crate that exports arc-sim under another name.
+            "crate" => {
+                let path = value.parse::<LitStr>()?;
+                library = path.parse_with(Path::parse_mod_style)?;
+            }
+            // Methods of `Test` have the same names.
             "seeds" | "polls" => {
-                let (method, number) = (&option.path, value.parse::<Expr>()?);
+                let method = &option.path;
+                let number = value.parse::<Expr>()?;
                 if is_zero(&number) {
                     let text = format!("with `{key} = 0` nothing would be tried");
                     return Err(Error::new_spanned(number, text));
@@ -82,10 +97,11 @@ fn settings(options: proc_macro2::TokenStream) -> syn::Result<(Path, proc_macro2
             }
             "limit" => {
                 let text = value.parse::<LitStr>()?;
-                let millis = millis(&text.value()).ok_or_else(|| {
-                    Error::new(text.span(), "a time is a number and its unit: ms, s, min, h or d")
-                })?;
-                settings.extend(quote!(.limit(::core::time::Duration::from_millis(#millis))));
+                let expected = "a time is a number and its unit: ms, s, min, h or d";
+                let millis = millis(&text.value());
+                let millis = millis.ok_or_else(|| Error::new(text.span(), expected))?;
+                let duration = quote!(::core::time::Duration::from_millis(#millis));
+                settings.extend(quote!(.limit(#duration)));
             }
             // tokio's names.
             "unhandled_panic" => {
@@ -93,7 +109,10 @@ fn settings(options: proc_macro2::TokenStream) -> syn::Result<(Path, proc_macro2
                 let policy = match text.value().as_str() {
                     "ignore" => quote!(Ignore),
                     "shutdown_runtime" => quote!(ShutdownRuntime),
-                    _ => return Err(Error::new(text.span(), "ignore, or shutdown_runtime")),
+                    _ => {
+                        let expected = "ignore, or shutdown_runtime";
+                        return Err(Error::new(text.span(), expected));
+                    }
                 };
                 unhandled_panic = Some(policy);
             }
@@ -105,6 +124,8 @@ fn settings(options: proc_macro2::TokenStream) -> syn::Result<(Path, proc_macro2
         }
         Ok(())
     });
+
+    // syn says what is wrong with an option, and here is said which there are.
     parser.parse2(options).map_err(|error| {
         let known = "`seeds = 200`, `twice = true`, `polls = 1_000_000`, `limit = \"1h\"`, \
                      `unhandled_panic = \"ignore\"`, `start_paused = true` and \
@@ -127,8 +148,10 @@ fn is_zero(number: &Expr) -> bool {
 
 /// Reads a time such as `90s`.
 fn millis(text: &str) -> Option<u64> {
+    // The unit begins behind the last digit.
     let unit = text.find(|letter: char| !letter.is_ascii_digit())?;
     let (number, unit) = text.split_at(unit);
+
     let millis = match unit.trim_start() {
         "ms" => 1,
         "s" => 1_000,

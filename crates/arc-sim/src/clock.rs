@@ -28,7 +28,8 @@ pub struct HoldClock(());
 /// # Examples
 ///
 /// ```
-/// use arc::time::{Duration, timeout};
+/// use arc::time::Duration;
+/// use arc_util::time::timeout;
 /// # let (wake, woken) = std::sync::mpsc::channel::<std::task::Waker>();
 /// # let thread = std::thread::spawn(move || woken.recv().unwrap().wake());
 /// arc_sim::run(1, async {
@@ -112,8 +113,8 @@ pub fn resume() {
 pub async fn advance(duration: Duration) {
     pause();
     // A timer of its own: the runtime takes all that are due at once, so when this one has woken
-    // its waker, the others have. It has to be armed, so its deadline is ahead, except at the end of
-    // the clock, where nothing is.
+    // its waker, the others have. It has to be armed, so its deadline is ahead. At the end of the
+    // clock nothing is.
     let left = LAST.saturating_sub(arc_sim_core::elapsed());
     let duration = duration.max(Duration::from_nanos(1)).min(left);
     let mut timer = pin!(sleep_until(Instant::now() + duration));

@@ -1,7 +1,7 @@
 //! Why a simulation failed, and what had not ended then.
 
-use arc::task::TaskInfo;
 use arc::time::Duration;
+use arc_util::task::TaskInfo;
 use arc_sim_core::{Log, elapsed};
 use arc_trace::Timeline;
 use std::any::Any;
@@ -47,9 +47,10 @@ impl fmt::Display for Failure {
                 formatter.write_str("every task waits, and no timer is armed:")?;
                 list(tasks, formatter)
             }
+            // The limit says nothing of the cause, and there are two.
             Self::TooManyPolls(polls, tasks) => {
-                write!(formatter, "it has not ended after {polls} polls: does a loop never end, ")?;
-                formatter.write_str("or does one of these wait in vain?")?;
+                write!(formatter, "it has not ended after {polls} polls: ")?;
+                formatter.write_str("does a loop never end, or does one of these wait in vain?")?;
                 list(tasks, formatter)
             }
             Self::TooLong(limit, tasks) => {
@@ -109,8 +110,10 @@ pub struct Unfinished {
 impl Unfinished {
     /// The main future and these tasks. What has been idle for the longest time is the first.
     pub(crate) fn list(tasks: Vec<TaskInfo>, log: &Log, timeline: &Timeline) -> Vec<Self> {
+        // What was never polled has been idle from the beginning.
         let idle = |number: Option<usize>| {
-            let last = number.and_then(|number| log.last_poll(number)).unwrap_or_default();
+            let last = number.and_then(|number| log.last_poll(number));
+            let last = last.unwrap_or_default();
             elapsed().saturating_sub(last)
         };
         let main = Self { task: None, number: None, idle: idle(Some(0)), waits: None };
@@ -119,8 +122,13 @@ impl Unfinished {
             let waits = number.and_then(|number| timeline.waits(number as u64));
             Self { task: Some(task), number, idle: idle(number), waits }
         });
+
+        // Ids differ from run to run, and numbers do not: so these come first.
         let mut all: Vec<_> = std::iter::once(main).chain(tasks).collect();
-        all.sort_by_key(|it| (Reverse(it.idle), it.number, it.task.as_ref().map(|task| task.id)));
+        all.sort_by_key(|it| {
+            let id = it.task.as_ref().map(|task| task.id);
+            (Reverse(it.idle), it.number, id)
+        });
         all
     }
 }
@@ -128,8 +136,11 @@ impl Unfinished {
 impl fmt::Display for Unfinished {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(TaskInfo { name, location, state, polls, .. }) = &self.task else {
-            return write!(formatter, "the main future, last polled {:.3?} ago", self.idle);
+            let idle = self.idle;
+            return write!(formatter, "the main future, last polled {idle:.3?} ago");
         };
+
+        // Which one it is.
         match self.number {
             Some(number) => write!(formatter, "task {number}")?,
             None => formatter.write_str("a task")?,
@@ -138,11 +149,15 @@ impl fmt::Display for Unfinished {
             write!(formatter, " {name:?}")?;
         }
         write!(formatter, ", spawned at {location}, ")?;
+
+        // What it did last.
         match self.number {
             Some(_) => write!(formatter, "polled {polls}x, last {:.3?} ago: ", self.idle)?,
             None => formatter.write_str("never polled: ")?,
         }
         write!(formatter, "{state:?}")?;
+
+        // And what for.
         match &self.waits {
             Some(waits) => write!(formatter, ", {waits}"),
             None => Ok(()),

@@ -14,14 +14,17 @@ thread_local! {
 /// threads, and later panics, have to say.
 pub(crate) fn quietly<R>(act: impl FnOnce() -> R) -> R {
     static HOOK: Once = Once::new();
+
     HOOK.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            // A thread that is being torn down is not quiet.
             if !IS_QUIET.try_with(Cell::get).unwrap_or(false) {
                 before(info);
             }
         }));
     });
+
     IS_QUIET.set(true);
     let _until = Quiet;
     act()

@@ -16,22 +16,25 @@ pub(crate) struct Seeds {
 impl Seeds {
     /// What `ARC_SEED` sets or, without it, `ARC_SEEDS` or, without that, so many from 0.
     pub(crate) fn chosen_or(count: u64) -> Self {
-        let one = env::var_os("ARC_SEED").map(|text| one(&text));
-        one.or_else(|| env::var_os("ARC_SEEDS").map(|text| many(&text))).unwrap_or(Self {
-            first: 0,
-            count,
-            repeats: false,
-        })
+        // One seed is what somebody wants to look into, so it comes first.
+        if let Some(text) = env::var_os("ARC_SEED") {
+            return one(&text);
+        }
+        if let Some(text) = env::var_os("ARC_SEEDS") {
+            return many(&text);
+        }
+        Self { first: 0, count, repeats: false }
     }
 }
 
 fn one(text: &OsStr) -> Seeds {
     let number = text.to_str().and_then(|text| text.parse().ok());
-    let first = number.unwrap_or_else(|| panic!("ARC_SEED must be a number from 0, not {text:?}"));
+    let Some(first) = number else { panic!("ARC_SEED must be a number from 0, not {text:?}") };
     Seeds { first, count: 1, repeats: true }
 }
 
 fn many(text: &OsStr) -> Seeds {
+    // A number alone is the end of a range from 0.
     let numbers = text.to_str().and_then(|text| {
         let (first, end) = text.split_once("..").unwrap_or(("0", text));
         Some((first.parse().ok()?, end.parse().ok()?))

@@ -34,9 +34,12 @@ pub(crate) fn print(log: &Log, recording: &Recording) {
 fn details(events: &[Event], recording: &Recording) -> Vec<Vec<String>> {
     let timeline = Timeline::new(recording);
     let mut all = vec![Vec::new(); events.len()];
-    let marked = (0..events.len()).filter(|index| !matches!(events[*index].what, What::Noted(_)));
-    let mut left: Vec<usize> = marked.collect();
 
+    // A number that the program notes is not recorded.
+    let is_marked = |index: &usize| !matches!(events[*index].what, What::Noted(_));
+    let mut left: Vec<usize> = (0..events.len()).filter(is_marked).collect();
+
+    // From the last to the first: what stands behind a step was done in it.
     let mut of_event = Vec::new();
     for record in recording.threads.iter().flat_map(|thread| &thread.records).rev() {
         let cause = match record.event {
@@ -49,6 +52,8 @@ fn details(events: &[Event], recording: &Recording) -> Vec<Vec<String>> {
                 continue;
             }
         };
+
+        // Of events before the first one that is told, nothing is asked.
         let Some(index) = left.pop() else { break };
         of_event.extend(cause);
         of_event.reverse();

@@ -176,12 +176,15 @@ impl Test {
     #[track_caller]
     pub fn run<F: Future<Output: Outcome>>(&self, body: impl Fn() -> F) {
         let seeds = Seeds::chosen_or(self.seeds);
+
+        // A poll that hangs is told by another thread: this one does not come back from it.
         let mut test = self.clone();
         let watch = test.settings.watch.insert(Default::default()).clone();
         let told = self.clone();
         let _watchdog = Watchdog::begin(watch, self.hangs_after, move |seed, what| {
             let (name, limit) = (told.name, told.hangs_after);
-            eprintln!("arc-sim: {name}, seed {seed}: {what} for {limit:?}, and has not returned");
+            eprint!("arc-sim: {name}, seed {seed}: {what} for {limit:?}, ");
+            eprintln!("and has not returned");
             eprintln!("to repeat it: {}", told.command(seed));
         });
 
@@ -191,18 +194,24 @@ impl Test {
         for offset in 0..seeds.count {
             let seed = seeds.first + offset;
             let mut first = test.attempt(seed, &body);
+
             if let Err(failure) = mem::replace(&mut first.outcome, Ok(())) {
                 // Whoever repeats a failure wants to look into a single run.
-                let again = (!seeds.repeats).then(|| quietly(|| test.attempt(seed, &body)));
+                let is_compared = !seeds.repeats;
+                let again = is_compared.then(|| quietly(|| test.attempt(seed, &body)));
                 let doubt = again.and_then(|again| doubt(&first, &again));
                 test.fail(seed, failure, &first, doubt);
             }
+
+            // One seed run twice finds most of what no seed decides.
             if test.twice || offset == 0 {
                 let mut second = test.attempt(seed, &body);
                 if let Err(failure) = mem::replace(&mut second.outcome, Ok(())) {
-                    let doubt = "The first run of this seed passed, and this was the second one";
+                    let doubt = "The first run of this seed passed, and this was the second";
                     test.fail(seed, failure, &second, Some(doubt.to_owned()));
                 }
+
+                // No seed decides when the kernel has something for a socket.
                 if first.log.has_sockets() {
                     not_compared = "; not compared: kernel sockets";
                 } else {
@@ -211,6 +220,7 @@ impl Test {
             }
             simulated = simulated.saturating_add(first.elapsed);
         }
+
         let (seeds, took) = (seeds.count, start.elapsed());
         println!(
             "arc-sim: {seeds} seeds, {simulated:.0?} of simulated time in {took:.1?}{not_compared}"
@@ -220,7 +230,10 @@ impl Test {
     /// Runs a seed once.
     #[track_caller]
     fn attempt<F: Future<Output: Outcome>>(&self, seed: u64, body: impl Fn() -> F) -> Run<()> {
-        let Run { outcome, elapsed, log, recording } = simulate_with(seed, &self.settings, body());
+        let run = simulate_with(seed, &self.settings, body());
+        let Run { outcome, elapsed, log, recording } = run;
+
+        // An error that is returned fails a test as a panic does.
         let outcome = match outcome.map(Outcome::error) {
             Ok(None) => Ok(()),
             Ok(Some(error)) => Err(Failure::Returned(error)),
@@ -233,18 +246,25 @@ impl Test {
     #[track_caller]
     fn fail(&self, seed: u64, failure: Failure, run: &Run<()>, doubt: Option<String>) -> ! {
         let Run { elapsed, log, recording, .. } = run;
+
+        // The longest comes first, so that the seed and the command are seen at the end.
         story::print(log, recording);
         let name = self.name;
-        eprintln!("arc-sim: {name} fails with seed {seed}, at {elapsed:.3?} of simulated time");
+        eprint!("arc-sim: {name} fails with seed {seed}, ");
+        eprintln!("at {elapsed:.3?} of simulated time");
         timeline::write(name, seed, recording);
+
         match doubt {
             Some(doubt) => {
-                eprintln!("arc-sim: the seed does not repeat: something else decides. {doubt}");
+                eprint!("arc-sim: the seed does not repeat: something else decides. ");
+                eprintln!("{doubt}");
                 eprintln!("{LOOK_FOR}");
                 eprintln!("to try it again: {}", self.command(seed));
             }
             None => eprintln!("to repeat it: {}", self.command(seed)),
         }
+
+        // A panic goes on as it was: its message has been printed already.
         match failure {
             Failure::Panicked(payload) => resume_unwind(payload),
             failure => panic!("with seed {seed}, {failure}"),
@@ -255,8 +275,10 @@ impl Test {
     fn command(&self, seed: u64) -> String {
         // The first part of the name is the crate, which the test harness leaves out.
         let name = self.name.split_once("::").map_or(self.name, |(_, name)| name);
-        let package = self.package.map_or(String::new(), |package| format!(" -p {package}"));
+        let package = self.package.map(|package| format!(" -p {package}"));
+        let package = package.unwrap_or_default();
         let ignored = if self.is_ignored { " --include-ignored" } else { "" };
+
         format!("ARC_SEED={seed} cargo test{package} {name} -- --exact{ignored} --nocapture")
     }
 
@@ -264,6 +286,8 @@ impl Test {
     #[track_caller]
     fn compare(&self, seed: u64, first: &Run<()>, second: &Run<()>) {
         let Some(position) = first.log.first_difference(&second.log) else { return };
+
+        // What came just before is often where the difference is from.
         for (which, log) in [("first", &first.log), ("second", &second.log)] {
             let from = position.saturating_sub(3);
             eprintln!("arc-sim: event {from} and those behind it, of the {which} run:");
@@ -271,6 +295,7 @@ impl Test {
                 eprintln!("  {}", log.describe(event));
             }
         }
+
         panic!(
             "with seed {seed}, two runs of {} differ from event {position} on: something decides \
              that is not the seed. {LOOK_FOR}",

@@ -51,8 +51,10 @@ fn path(name: &str, seed: u64) -> PathBuf {
     let parts: Vec<&str> = name.split(|letter| !is_plain(letter)).collect();
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let name = parts.join("-");
+
     // The end says more than the beginning, which is the crate.
-    let from = (name.len().saturating_sub(NAME_BYTES_MAX)..).find(|it| name.is_char_boundary(*it));
+    let from = name.len().saturating_sub(NAME_BYTES_MAX);
+    let from = (from..).find(|it| name.is_char_boundary(*it));
     let name = &name[from.unwrap_or(0)..];
     folder().join("arc-sim").join(format!("{name}-seed-{seed}.html"))
 }
@@ -61,6 +63,7 @@ fn path(name: &str, seed: u64) -> PathBuf {
 /// for temporary files.
 fn folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
-    let target = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    let is_target = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
+    let target = program.ancestors().find(is_target);
     target.map_or_else(env::temp_dir, Path::to_owned)
 }

@@ -26,9 +26,11 @@ impl Watchdog {
     ) -> Self {
         let pause = (limit / LOOKS).max(Duration::from_millis(1));
         let (end, ended) = mpsc::channel();
+
         let look_on = move || {
             let (mut step, mut since) = (watch.step(), Instant::now());
             let mut is_told = false;
+            // The other end is dropped with the watchdog.
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if watch.step() != step {
                     (step, since, is_told) = (watch.step(), Instant::now(), false);
@@ -41,8 +43,10 @@ impl Watchdog {
                 }
             }
         };
+
         // Without a thread a test is as good, unless it hangs.
-        let thread = thread::Builder::new().name("arc-sim-watchdog".to_owned()).spawn(look_on);
+        let builder = thread::Builder::new().name("arc-sim-watchdog".to_owned());
+        let thread = builder.spawn(look_on);
         Self { end: Some(end), thread: thread.ok() }
     }
 }

@@ -405,7 +405,7 @@ fn very_long_name_has_a_timeline() {
 fn sockets_of_the_kernel_are_told_to_be_the_reason_not_to_compare() {
     if is_child() {
         return Test::new("report::sockets", None).seeds(1).run(|| async {
-            let listener = arc::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let listener = arc::net::TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
             arc::spawn(async move { listener.accept().await.map(drop) });
             sleep(SECOND).await;
         });

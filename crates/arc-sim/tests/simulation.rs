@@ -317,7 +317,7 @@ fn jobs_and_tasks_run_in_many_orders() {
 fn real_sockets_are_asked_before_the_clock_jumps() {
     for seed in 0..20 {
         run(seed, async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
             let address = listener.local_addr().unwrap();
             let server = arc::spawn(async move {
                 let (mut stream, _) = listener.accept().await.unwrap();

@@ -1,8 +1,9 @@
 //! What stands out of the waits: for locks and who has them, for each other, and for nothing.
 
-use crate::cycle::{self, Blockers};
-use crate::resource::{What, blockers, describe};
+use crate::cycle::{Blockers, Certainty, Cycle, Judgement, Need, Needs, judge};
+use crate::resource::{Description, Holder, Numbers, What};
 use crate::timeline::{By, Hold, Poll, Timeline, Wait};
+use crate::waiting::{self, NAMED_MAX, assumption, cycle_text, handed_over_text, nobody_text};
 use crate::why::{Finding, LATE, time};
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -16,6 +17,12 @@ const SPIN_MAX: u64 = 10_000;
 /// A value that nobody takes is told of after so many polls of the receiver, and so much time.
 const POLLS_WITHOUT: usize = 50;
 const VALUE_LATE: u64 = 20_000_000;
+
+/// So many wake-ups that did nothing are told of.
+const EMPTY_MIN: usize = 10;
+
+/// A wait that may never end is told of after so many nanoseconds.
+pub(crate) const LONG_WAIT: u64 = 50_000_000;
 
 /// How many holds of a lock are looked at for the one that a task waited for.
 const HOLDS_MAX: usize = 256;
@@ -49,28 +56,44 @@ impl ResourceWait {
 
 impl Timeline {
     /// Where a wait for a resource was asked for, what that is, and who has it at a time.
-    pub(crate) fn resource_text(&self, resource: u64, line: u64, at: u64) -> String {
-        let holds: Vec<_> = self.holds_at(resource, at).collect();
-        let holders: Vec<_> =
-            holds.iter().map(|hold| (hold.task, self.line(resource, hold.line))).collect();
-        self.text_with_holders(resource, line, &holders)
+    pub(crate) fn resource_text(&self, resource: u64, line: u64, permits: u64, at: u64) -> String {
+        let holders = self.holders_at(resource, at);
+        self.text_with_holders(resource, line, permits, &holders)
     }
 
     pub(crate) fn text_with_holders(
         &self,
         resource: u64,
         line: u64,
-        holders: &[(u64, Option<&'static Location<'static>>)],
+        permits: u64,
+        holders: &[Holder],
     ) -> String {
         let Some(info) = self.resources.get(&resource) else {
             return format!("for the lock or channel {resource}");
         };
-        let label = |task| self.label(task);
-        let text = describe(info.what, info.location, holders, info.provider, label);
+        let description = Description {
+            what: info.what,
+            location: info.location,
+            permits,
+            holders,
+            provider: info.provider,
+            numbers: &info.numbers,
+        };
+        let text = description.text(&|task| self.label(task));
         match self.line(resource, line) {
             Some(line) => format!("at {line} for {text}"),
             None => format!("for {text}"),
         }
+    }
+
+    fn holders_at(&self, resource: u64, at: u64) -> Vec<Holder> {
+        let holder = |hold: &Hold| Holder {
+            task: hold.task,
+            line: self.line(resource, hold.line),
+            may_move: hold.may_move,
+            step: hold.step,
+        };
+        self.holds_at(resource, at).map(holder).collect()
     }
 
     pub(crate) fn line(&self, resource: u64, number: u64) -> Option<&'static Location<'static>> {
@@ -89,51 +112,142 @@ impl Timeline {
         of_resource.map(|&index| &self.holds[index])
     }
 
-    /// Tasks that wait for each other, and will for ever.
-    pub(crate) fn deadlocks(&self) -> Vec<Finding> {
-        let mut waits = BTreeMap::new();
-        let mut since = BTreeMap::new();
+    /// Tasks that wait for each other, and will for ever, or that nobody is left who could wake.
+    /// Then what is so perhaps.
+    pub(crate) fn stuck(&self) -> Vec<Finding> {
+        let mut all: BTreeMap<u64, Needs> = BTreeMap::new();
+        let mut waits: BTreeMap<u64, Vec<Wait>> = BTreeMap::new();
+        let mut since: BTreeMap<u64, u64> = BTreeMap::new();
+        let (mut has_main, mut goes_on) = (false, false);
         for (&id, task) in &self.tasks {
-            if task.dropped.is_none()
-                && let Some((of_task, begin)) = self.last_waits(id)
-            {
-                let of_task: Vec<Wait> = of_task;
-                let all: Vec<Blockers> = of_task.iter().map(|wait| self.blockers(wait)).collect();
-                waits.insert(id, all);
-                since.insert(id, (begin, of_task));
+            if task.dropped.is_some() || task.ended.is_some() {
+                continue;
             }
-        }
-        let finding = |cycle: Vec<(u64, usize)>| {
-            let parts = cycle.iter().map(|(task, index)| {
-                let wait = since[task].1[*index];
-                format!("{} waits {}", self.label(*task), self.text_of_waits(&[wait], self.end))
-            });
-            let parts: Vec<String> = parts.collect();
-            let at = cycle.iter().map(|(task, _)| since[task].0).max().unwrap_or(self.end);
-            let whom = if cycle.len() == 1 {
-                "a task waits for itself"
-            } else {
-                "tasks wait for \
-                 each other"
+            let Some((asked, begin)) = self.last_waits(id).filter(|_| !task.is_job) else {
+                goes_on = true;
+                continue;
             };
-            let text = format!("deadlock: {whom}: {}", parts.join("; and "));
+            has_main |= task.is_main;
+            let earlier = self.earlier.get(&id).cloned().unwrap_or_default();
+            let given_up: Vec<Wait> = earlier.given_up.iter().map(|(_, wait)| *wait).collect();
+            let needs = |waits: &[Wait]| waits.iter().map(|wait| self.need(wait, begin)).collect();
+            all.insert(
+                id,
+                Needs {
+                    asked: needs(&asked),
+                    kept: needs(&earlier.kept),
+                    given_up: needs(&given_up),
+                    is_crowded: earlier.is_crowded,
+                },
+            );
+            waits.insert(id, [asked, earlier.kept, given_up].concat());
+            since.insert(id, begin);
+        }
+        // Without a `block_on` the program goes on outside of the runtime.
+        let Judgement { deadlocks, perhaps, is_quiet } = judge(&all, has_main && !goes_on);
+
+        let link = |(task, number): &(u64, usize)| {
+            let wait = waits[task][*number];
+            format!("{} waits {}", self.label(*task), self.text_of_waits(&[wait], self.end))
+        };
+        let finding = |cycle: &Cycle, text: String| {
+            let at = cycle.iter().map(|(task, _)| since[task]).max().unwrap_or(self.end);
             let cost = self.end.saturating_sub(at);
             Finding { cost, at, task: Some(cycle[0].0), text }
         };
-        cycle::find(&waits).into_iter().map(finding).collect()
+        let mut findings = Vec::new();
+        for cycle in &deadlocks {
+            findings.push(finding(cycle, format!("deadlock: {}", cycle_text(cycle, link))));
+        }
+        let begin = since.values().copied().max().unwrap_or(self.end);
+        let cost = self.end.saturating_sub(begin);
+        if is_quiet && deadlocks.is_empty() && cost >= LONG_WAIT {
+            let named = waits.iter().take(NAMED_MAX).map(|(task, waits)| {
+                let asked = &waits[..all[task].asked.len()];
+                format!("{} waits {}", self.label(*task), self.text_of_waits(asked, self.end))
+            });
+            let text = nobody_text(waits.len(), named.collect());
+            findings.push(Finding { cost, at: begin, task: waits.keys().next().copied(), text });
+        }
+        for cycle in &perhaps {
+            let given_up = cycle.iter().filter_map(|(task, _)| self.earlier.get(task));
+            let given_up = given_up.flat_map(|earlier| &earlier.given_up);
+            let given_up: Vec<String> =
+                given_up.map(|(_, wait)| self.text_of_waits(&[*wait], self.end)).collect();
+            let (text, assumption) = (cycle_text(cycle, link), assumption(&given_up));
+            findings.push(finding(cycle, format!("perhaps a deadlock: {text}; {assumption}")));
+        }
+        findings
     }
 
-    fn blockers(&self, wait: &Wait) -> Blockers {
+    /// Who has to act so that a wait ends that has lasted since some time.
+    fn need(&self, wait: &Wait, since: u64) -> Need {
         match *wait {
-            Wait::Task { task } => Blockers::one(task),
+            Wait::Task { task } => Blockers::one(task).with(Certainty::Known),
             Wait::Resource { resource, .. } => {
-                let Some(info) = self.resources.get(&resource) else { return Blockers::default() };
-                let holds = self.holds_at(resource, self.end);
-                let holders: Vec<u64> = holds.map(|hold| hold.task).collect();
-                blockers(info.what, &holders, info.provider)
+                let Some(info) = self.resources.get(&resource) else {
+                    return Blockers::default().with(Certainty::Anybody);
+                };
+                let holders = self.holders_at(resource, self.end);
+                let has_moved = |task: u64, step: u64| {
+                    self.moved.get(&task).is_some_and(|moved| *moved >= step)
+                };
+                let age = self.end.saturating_sub(since);
+                let refilled = info.numbers.is_refilled;
+                waiting::need(info.what, &holders, info.provided, refilled, age, &has_moved)
             }
-            Wait::Io { .. } | Wait::Time { .. } | Wait::Turn => Blockers::default(),
+            Wait::Io { .. } | Wait::Time { .. } | Wait::Turn => Need::default(),
         }
+    }
+
+    /// Locks that were given to a future which its task does not poll.
+    pub(crate) fn handed_over(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (&id, task) in &self.tasks {
+            if task.ended.is_some() || task.dropped.is_some() {
+                continue;
+            }
+            let Some((asked, since)) = self.last_waits(id) else { continue };
+            for wait in asked {
+                let Wait::Resource { resource, line, .. } = wait else { continue };
+                let Some(info) = self.resources.get(&resource).filter(|info| info.what.is_lock())
+                else {
+                    continue;
+                };
+                if self.holds_at(resource, self.end).next().is_some() {
+                    continue;
+                }
+                let Some((first, at, asked_at)) = self.given_up_first(resource) else { continue };
+                if at >= since {
+                    continue;
+                }
+                let (waiter, first_label) = (self.label(id), self.label(first));
+                let text = handed_over_text(
+                    info.what,
+                    info.location,
+                    (&waiter, self.line(resource, line)),
+                    (&first_label, self.line(resource, asked_at)),
+                );
+                let cost = self.end.saturating_sub(since);
+                findings.push(Finding { cost, at: since, task: Some(id), text });
+            }
+        }
+        findings
+    }
+
+    /// The first wait for a resource that was given up and whose future is still there: its task,
+    /// since when, and by which line.
+    fn given_up_first(&self, resource: u64) -> Option<(u64, u64, u64)> {
+        let mut first: Option<(u64, u64, u64)> = None;
+        for (&task, earlier) in &self.earlier {
+            for (since, wait) in &earlier.given_up {
+                let Wait::Resource { resource: of, line, .. } = *wait else { continue };
+                if of == resource && first.is_none_or(|(_, at, _)| *since < at) {
+                    first = Some((task, *since, line));
+                }
+            }
+        }
+        first
     }
 
     /// Locks that tasks waited for, and who had them meanwhile, across which await.
@@ -195,7 +309,11 @@ impl Timeline {
             let end_of = |open: &mut BTreeMap<(u64, u64), u64>, waits: &[Wait], to: u64| {
                 let mut over = Vec::new();
                 open.retain(|&(resource, line), from| {
-                    let goes_on = waits.contains(&Wait::Resource { resource, line });
+                    let is_it = |wait: &Wait| {
+                        matches!(wait, Wait::Resource { resource: of, line: at, .. }
+                            if (*of, *at) == (resource, line))
+                    };
+                    let goes_on = waits.iter().any(is_it);
                     if !goes_on {
                         let from = *from;
                         let goes_on = false;
@@ -211,7 +329,7 @@ impl Timeline {
                 all.extend(end_of(&mut open, &poll.waits, woken));
                 let Some(end) = poll.end else { continue };
                 for wait in &poll.waits {
-                    if let Wait::Resource { resource, line } = *wait
+                    if let Wait::Resource { resource, line, .. } = *wait
                         && is_wanted(resource)
                     {
                         open.entry((resource, line)).or_insert(end);
@@ -231,9 +349,26 @@ impl Timeline {
         let label = self.label(wait.task);
         let at = self.line(wait.resource, wait.line);
         let at = at.map_or(String::new(), |line| format!(" at {line}"));
-        let what = describe(info.what, info.location, &[], None, |_| String::new());
+        let description = Description {
+            what: info.what,
+            location: info.location,
+            permits: 0,
+            holders: &[],
+            provider: None,
+            numbers: &Numbers::default(),
+        };
+        let what = description.text(&|_| String::new());
         let (waited, had) = (time(wait.time()), self.hold_text(hold));
-        format!("lock: {label} waited {waited}{at} for {what}{had}")
+        // Permits are made to be kept for a while. A single one is a lock.
+        match info.what {
+            What::Semaphore if info.numbers.size > 1 => {
+                let size = info.numbers.size;
+                format!(
+                    "limit: {label} waited {waited}{at} for {what}, whose {size} permits were out"
+                )
+            }
+            _ => format!("lock: {label} waited {waited}{at} for {what}{had}"),
+        }
     }
 
     /// The end of a sentence: who had a lock, and what that task did meanwhile.
@@ -243,12 +378,25 @@ impl Timeline {
         let at = self.line(hold.resource, hold.line);
         let at = at.map_or(String::new(), |line| format!(" since {line}"));
         let took = time(end.saturating_sub(hold.begin));
-        let mut text = format!(", which {who} had for {took}{at}");
+        let mut text = match hold.may_move {
+            false => format!(", which {who} had for {took}{at}"),
+            true => {
+                let at = at.replace(" since ", " at ");
+                format!(", which {who} had got{at}, and which was given back after {took}")
+            }
+        };
+        if hold.may_move && hold.end.is_none() {
+            text = text.replace("was given back after", "has not been given back for");
+        }
 
         // The longest time between two of its polls meanwhile.
         let Some(task) = self.tasks.get(&hold.task) else { return text };
         if task.ended.is_some_and(|ended| ended < end) {
             text += ", and it has ended meanwhile: somebody else keeps that for it";
+            return text;
+        }
+        if hold.may_move {
+            text += ": it has kept that, or has moved it to another task";
             return text;
         }
         let mut longest: Option<(u64, &Poll)> = None;
@@ -301,6 +449,9 @@ impl Timeline {
         let finding = |empty: Empty| {
             let poll = &self.polls[empty.first?];
             let (label, count) = (self.label(poll.task), empty.count);
+            if count < EMPTY_MIN {
+                return None;
+            }
             let mut text = format!(
                 "wake-ups that did nothing: {count}; {label} went on waiting for the same each time"
             );

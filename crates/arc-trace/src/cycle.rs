@@ -4,6 +4,10 @@
 //! comes. So it is stuck only if each of them can only come from a task that is stuck itself. To
 //! find these tasks, take all that wait, and leave out, again and again, whoever waits for
 //! something that may come. Those that are left wait for each other, or behind those that do.
+//!
+//! That is proved only if it is known who has to act. Who has a guard that can be moved to another
+//! task, or the receiver of a channel, is known only if nobody is left who could have it instead:
+//! if all that has not ended waits for something that only the program itself can give.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +25,11 @@ impl Blockers {
         Self { tasks: vec![task], one_is_enough: true }
     }
 
+    /// A need that only these can end, so far as the certainty goes.
+    pub(crate) fn with(self, certainty: Certainty) -> Need {
+        Need { by: self, certainty }
+    }
+
     /// A task among these because of which a task's wait does not end: another one, if there is.
     fn culprit(&self, of: u64, stuck: &BTreeSet<u64>) -> Option<u64> {
         if self.one_is_enough && !self.tasks.iter().all(|task| stuck.contains(task)) {
@@ -32,10 +41,109 @@ impl Blockers {
     }
 }
 
+/// What one wait needs so that it ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// Who is known to be able to end it, or is taken for that.
+    pub(crate) by: Blockers,
+    pub(crate) certainty: Certainty,
+}
+
+/// Whether only the tasks that are named can end a wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    /// The kernel or the clock ends it.
+    #[default]
+    Outside,
+    /// Anybody may, in this program.
+    Anybody,
+    /// They have had what can end it, and may have moved it.
+    WereLast,
+    /// The same, but nothing suggests that they have.
+    Perhaps,
+    /// Nobody else can.
+    Known,
+}
+
+/// What a task waits for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Needs {
+    /// What its last poll has asked for.
+    pub(crate) asked: Vec<Need>,
+    /// What earlier polls have asked for, by futures that are still there.
+    pub(crate) kept: Vec<Need>,
+    /// What it has given up, by futures that are still there.
+    pub(crate) given_up: Vec<Need>,
+    /// There is more.
+    pub(crate) is_crowded: bool,
+}
+
+/// A cycle: for each task its id, and which of its waits leads to the next task. The waits are
+/// numbered from those that were asked for to those that were given up.
+pub(crate) type Cycle = Vec<(u64, usize)>;
+
+/// What is known of tasks that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Judgement {
+    /// These cannot go on.
+    pub(crate) deadlocks: Vec<Cycle>,
+    /// Neither can these, under assumptions that cannot be looked at.
+    pub(crate) perhaps: Vec<Cycle>,
+    /// Nothing is left that could wake any of them.
+    pub(crate) is_quiet: bool,
+}
+
+/// Judges tasks that wait. `is_all` says that nothing else goes on in the program.
+pub(crate) fn judge(tasks: &BTreeMap<u64, Needs>, is_all: bool) -> Judgement {
+    let is_inside = |need: &Need| need.certainty != Certainty::Outside;
+    let waits_inside = |needs: &Needs| {
+        let all = needs.asked.iter().chain(&needs.kept).chain(&needs.given_up);
+        !needs.is_crowded && !needs.asked.is_empty() && all.clone().all(is_inside)
+    };
+    let is_quiet = is_all && !tasks.is_empty() && tasks.values().all(waits_inside);
+
+    // While others go on, a guard may be anywhere.
+    let least = if is_quiet { Certainty::Anybody } else { Certainty::Known };
+    let deadlocks = find(&blockers(tasks, least, false));
+    let is_new = |cycle: &Cycle| !deadlocks.contains(cycle);
+    let perhaps = match is_quiet {
+        true => Vec::new(),
+        false => {
+            find(&blockers(tasks, Certainty::Perhaps, true)).into_iter().filter(is_new).collect()
+        }
+    };
+    Judgement { deadlocks, perhaps, is_quiet }
+}
+
+/// Who has to act for each wait of each task, if that is as certain as it has to be.
+fn blockers(
+    tasks: &BTreeMap<u64, Needs>,
+    least: Certainty,
+    forgets_given_up: bool,
+) -> BTreeMap<u64, Vec<Blockers>> {
+    let rank = |certainty: Certainty| certainty as u8;
+    let by = |need: &Need| match rank(need.certainty) >= rank(least) {
+        true => need.by.clone(),
+        false => Blockers::default(),
+    };
+    let of_task = |needs: &Needs| {
+        // What it waits for is not known, or not all of it.
+        if needs.asked.is_empty() || needs.is_crowded {
+            return Vec::new();
+        }
+        let mut all: Vec<Blockers> = needs.asked.iter().chain(&needs.kept).map(by).collect();
+        if !forgets_given_up {
+            all.extend(needs.given_up.iter().map(by));
+        }
+        all
+    };
+    tasks.iter().map(|(task, needs)| (*task, of_task(needs))).collect()
+}
+
 /// The cycles among tasks that wait: for each task of a cycle its id, and which of its waits leads
 /// to the next task. The first task of a cycle is the one with the least id. `waits` says what each
 /// task waits for.
-pub(crate) fn find(waits: &BTreeMap<u64, Vec<Blockers>>) -> Vec<Vec<(u64, usize)>> {
+fn find(waits: &BTreeMap<u64, Vec<Blockers>>) -> Vec<Cycle> {
     let mut stuck: BTreeSet<u64> = waits.keys().copied().collect();
     loop {
         let is_stuck = |task: &u64| {

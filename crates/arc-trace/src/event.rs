@@ -4,6 +4,14 @@
 const KIND_BITS: u32 = 8;
 const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
 
+/// A small number may be a line and a place in memory, which has 47 bits.
+const LINE_BITS: u32 = 8;
+const LINE_MASK: u64 = (1 << LINE_BITS) - 1;
+
+/// A large number may be a resource and how many permits of it are meant.
+const RESOURCE_BITS: u32 = 40;
+const PERMITS_MAX: u64 = (1 << (64 - RESOURCE_BITS)) - 1;
+
 /// Something that happened on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,6 +45,11 @@ pub enum Event {
     },
     /// A task has ended: it finished, panicked, or was aborted.
     Ended {
+        /// The task's id.
+        task: u64,
+    },
+    /// The future of a task is dropped from now on: it is ready, or was aborted.
+    Drops {
         /// The task's id.
         task: u64,
     },
@@ -85,9 +98,13 @@ pub enum Event {
         source: i64,
         /// Whether it waits to write. Otherwise it waits to read.
         write: bool,
+        /// The place in memory of the future that waits. Zero: a `poll_` function waits.
+        waiter: u64,
     },
     /// The task that is being polled waits for a time.
     WaitsForTime {
+        /// The place in memory of the timer.
+        waiter: u64,
         /// The time, in nanoseconds of the recorder's clock.
         deadline: u64,
     },
@@ -102,9 +119,36 @@ pub enum Event {
         resource: u64,
         /// The line that waits, by its place among those of the resource, from 1. Zero: not known.
         line: u64,
+        /// The place in memory of the future that waits. Zero: a `poll_` function waits.
+        waiter: u64,
+        /// How many permits it waits for. Zero: it waits for something else.
+        permits: u64,
+    },
+    /// The future at a place in memory is ready, or was dropped: nobody waits by it any more.
+    NoLongerWaits {
+        /// The place.
+        waiter: u64,
+    },
+    /// The handle of a task has given its output, or was dropped.
+    NoLongerWaitsForTask {
+        /// The id of the task whose handle it is.
+        task: u64,
+    },
+    /// A `poll_` function has given what it waited for.
+    Got {
+        /// The number of the resource.
+        resource: u64,
+    },
+    /// A future of the task that is being polled has ended, and has given up what it waited for.
+    GivesUp {
+        /// How many of the waits that were told last these are. Zero: all those for the ends of
+        /// tasks.
+        waits: u64,
     },
     /// The task that is being polled has got a lock or a permit.
     Holds {
+        /// It may be moved to another task.
+        may_move: bool,
         /// The number of the resource.
         resource: u64,
         /// The line that asked for it, as in `WaitsFor`.
@@ -187,15 +231,22 @@ impl Event {
             Self::Ready { source, read, write } => {
                 (12, u64::from(read) | u64::from(write) << 1, source as u64)
             }
-            Self::WaitsForIo { source, write } => (13, write.into(), source as u64),
-            Self::WaitsForTime { deadline } => (14, 0, deadline),
+            Self::WaitsForIo { source, write, waiter } => {
+                (13, u64::from(write) | waiter << 1, source as u64)
+            }
+            Self::WaitsForTime { deadline, waiter } => (14, waiter, deadline),
             Self::WaitsForTask { task } => (15, 0, task),
             Self::OutOfBudget => (16, 0, 0),
             Self::Scheduled { thread } => (17, 0, thread.into()),
             Self::RuntimeCloses { runtime } => (18, 0, runtime),
             Self::Panicked { task } => (19, 0, task),
-            Self::WaitsFor { resource, line } => (20, line, resource),
-            Self::Holds { resource, line } => (21, line, resource),
+            Self::WaitsFor { resource, line, waiter, permits } => {
+                let permits = permits.min(PERMITS_MAX);
+                (20, line | waiter << LINE_BITS, resource | permits << RESOURCE_BITS)
+            }
+            Self::Holds { resource, line, may_move } => {
+                (21, line | u64::from(may_move) << LINE_BITS, resource)
+            }
             Self::Releases { resource, task } => (22, task, resource),
             Self::Sends { resource } => (23, 0, resource),
             Self::Receives { resource, count } => (24, count, resource),
@@ -203,6 +254,11 @@ impl Event {
                 (25, u64::from(branch) | u64::from(branches) << 16, resource)
             }
             Self::Marked => (26, 0, 0),
+            Self::NoLongerWaits { waiter } => (27, 0, waiter),
+            Self::NoLongerWaitsForTask { task } => (28, 0, task),
+            Self::Got { resource } => (29, 0, resource),
+            Self::GivesUp { waits } => (30, 0, waits),
+            Self::Drops { task } => (31, 0, task),
         };
         [kind | small << KIND_BITS, large]
     }
@@ -223,15 +279,27 @@ impl Event {
             10 => Self::AsksKernel { waits: small == 1 },
             11 => Self::KernelTold,
             12 => Self::Ready { source: large as i64, read: small & 1 > 0, write: small & 2 > 0 },
-            13 => Self::WaitsForIo { source: large as i64, write: small == 1 },
-            14 => Self::WaitsForTime { deadline: large },
+            13 => {
+                let (write, waiter) = (small & 1 > 0, small >> 1);
+                Self::WaitsForIo { source: large as i64, write, waiter }
+            }
+            14 => Self::WaitsForTime { deadline: large, waiter: small },
             15 => Self::WaitsForTask { task: large },
             16 => Self::OutOfBudget,
             17 => Self::Scheduled { thread: large as u32 },
             18 => Self::RuntimeCloses { runtime: large },
             19 => Self::Panicked { task: large },
-            20 => Self::WaitsFor { resource: large, line: small },
-            21 => Self::Holds { resource: large, line: small },
+            20 => Self::WaitsFor {
+                resource: large & !(PERMITS_MAX << RESOURCE_BITS),
+                line: small & LINE_MASK,
+                waiter: small >> LINE_BITS,
+                permits: large >> RESOURCE_BITS,
+            },
+            21 => Self::Holds {
+                resource: large,
+                line: small & LINE_MASK,
+                may_move: small >> LINE_BITS == 1,
+            },
             22 => Self::Releases { resource: large, task: small },
             23 => Self::Sends { resource: large },
             25 => Self::Chooses {
@@ -241,6 +309,11 @@ impl Event {
             },
             26 => Self::Marked,
             24 => Self::Receives { resource: large, count: small },
+            27 => Self::NoLongerWaits { waiter: large },
+            28 => Self::NoLongerWaitsForTask { task: large },
+            29 => Self::Got { resource: large },
+            30 => Self::GivesUp { waits: large },
+            31 => Self::Drops { task: large },
             other => unreachable!("no event has the kind {other}"),
         }
     }
@@ -253,8 +326,10 @@ impl Event {
             | Self::Step { task, .. }
             | Self::Polled { task, .. }
             | Self::Ended { task }
+            | Self::Drops { task }
             | Self::Panicked { task }
             | Self::WaitsForTask { task }
+            | Self::NoLongerWaitsForTask { task }
             | Self::Releases { task, .. } => Some(task),
             _ => None,
         }
@@ -269,6 +344,10 @@ impl Event {
             | Self::WaitsForTime { .. }
             | Self::WaitsForTask { .. }
             | Self::WaitsFor { .. }
+            | Self::NoLongerWaits { .. }
+            | Self::NoLongerWaitsForTask { .. }
+            | Self::Got { .. }
+            | Self::GivesUp { .. }
             | Self::Holds { .. }
             | Self::Releases { .. }
             | Self::Sends { .. }

@@ -69,6 +69,7 @@ mod resource;
 mod ring;
 mod row;
 mod schedule;
+mod sources;
 mod sync;
 mod text;
 mod timeline;
@@ -104,6 +105,7 @@ pub use listen::{Listener, listen};
 pub use observer::attach;
 pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, start, stop};
 pub use resource::{Resource, ResourceInfo, What};
+pub use sources::Named;
 pub use timeline::{
     By, Hold, Lane, Look, Place, Poll, Queued, ScheduleStep, Sleep, Task, Timeline, Wait,
 };

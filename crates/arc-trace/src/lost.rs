@@ -1,15 +1,12 @@
 //! What stands out of what does not come: a notification that came before anybody waited, an answer
-//! that nobody gives, values that nobody takes, and a program in which nobody is left to go on.
+//! that nobody gives, and values that nobody takes.
 
-use crate::blame::ResourceWait;
-use crate::resource::{Pile, What};
-use crate::timeline::{Timeline, Wait};
+use crate::blame::{LONG_WAIT, ResourceWait};
+use crate::resource::{Lag, Pile, What};
+use crate::timeline::{Timeline, Value, Wait};
 use crate::why::{Finding, time};
 use std::collections::BTreeMap;
 use std::panic::Location;
-
-/// A wait that may never end is told of after so many nanoseconds.
-const LONG_WAIT: u64 = 50_000_000;
 
 /// An answer is overdue if so many others have come, and none took more than this part of its time.
 const ANSWERS_MIN: usize = 3;
@@ -22,8 +19,16 @@ const SEEN_EACH: usize = 10;
 /// What piles up is told of from so much on. Before, it may be a burst.
 const PILE_MIN: usize = 8_000;
 
-/// Of the tasks among which nobody is left, so many are named.
-const NAMED_MAX: usize = 4;
+/// A channel grows if it has at least so many values, after so many nanoseconds, and more of them
+/// after each part of the time.
+const GROWN_MIN: i64 = 100;
+const GROWS_MIN: u64 = 200_000_000;
+const PARTS: usize = 4;
+
+/// A channel is told to be full from so many nanoseconds on, if the receiver takes at least so many
+/// for each value.
+const FULL_MIN: u64 = 100_000_000;
+const SLOW_RECEIVER: u64 = 1_000_000;
 
 impl Timeline {
     /// Tasks that wait for a `Notify` whose notifications have reached nobody so far.
@@ -37,16 +42,33 @@ impl Timeline {
         }
         let finding = |wait: ResourceWait| {
             let info = &self.resources[&wait.resource];
-            let by = self.label(info.provider.filter(|_| !info.has_come)?);
+            let provider = info.provider.filter(|_| !info.has_come)?;
+            if self.may_act_again(provider) {
+                return None;
+            }
+            let by = self.label(provider);
             let (label, took) = (self.label(wait.task), time(wait.time()));
             let location = info.location;
             let text = format!(
-                "missed: {label} has waited {took} for the Notify made at {location}, and {by} has \
-                 notified it before anybody waited: `notify_waiters` keeps nothing for later"
+                "perhaps missed: {label} has waited {took} for the Notify made at {location}, and \
+                 {by} has notified it before anybody waited: `notify_waiters` keeps nothing for \
+                 later. It is missed unless somebody notifies again"
             );
             Some(Finding { cost: wait.time(), at: wait.from, task: Some(wait.task), text })
         };
         longest.into_values().filter_map(finding).collect()
+    }
+
+    /// Whether a task runs, or waits for a time or for the kernel, after which it may do again what
+    /// it has done before.
+    fn may_act_again(&self, id: u64) -> bool {
+        let Some(task) = self.tasks.get(&id) else { return false };
+        if task.ended.is_some() || task.dropped.is_some() {
+            return false;
+        }
+        let is_outside = |wait: &Wait| matches!(wait, Wait::Io { .. } | Wait::Time { .. });
+        let Some((waits, _)) = self.last_waits(id) else { return true };
+        waits.is_empty() || waits.iter().any(is_outside)
     }
 
     /// Whether a wait is long, goes on, and is all that its task waits for.
@@ -75,9 +97,9 @@ impl Timeline {
             let (label, took, longest) = (self.label(wait.task), time(wait.time()), time(longest));
             let count = came.len();
             let text = format!(
-                "unanswered: {label} has waited {took} for the value of the oneshot channel made \
-                 at {location}; {count} others from there came within {longest}: this sender is \
-                 kept somewhere, and nobody sends"
+                "perhaps unanswered: {label} has waited {took} for the value of the oneshot channel \
+                 made at {location}; {count} others from there came within {longest}. It takes that \
+                 long, or its sender is kept somewhere, and nobody sends"
             );
             findings.push(Finding {
                 cost: wait.time(),
@@ -143,40 +165,133 @@ impl Timeline {
         findings
     }
 
-    /// A program in which everything that has not ended waits for locks, channels and each other.
-    pub(crate) fn nobody_is_left(&self) -> Vec<Finding> {
-        let mut waiting: Vec<(u64, u64, Vec<Wait>)> = Vec::new();
-        let mut has_main = false;
-        for (&id, task) in &self.tasks {
-            if task.ended.is_some() || task.dropped.is_some() {
+    /// Channels without a bound in which ever more values wait.
+    pub(crate) fn grows(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (resource, changes) in self.values_over_time() {
+            let Some(info) = self.resources.get(&resource) else { continue };
+            if info.numbers.size > 0 || info.pile.is_some_and(|pile| pile.count >= PILE_MIN) {
                 continue;
             }
-            let Some((waits, since)) = self.last_waits(id) else { return Vec::new() };
-            let is_inside = |wait: &Wait| matches!(wait, Wait::Task { .. } | Wait::Resource { .. });
-            if task.is_job || waits.is_empty() || !waits.iter().all(is_inside) {
-                return Vec::new();
+            let (Some(first), Some(last)) = (changes.first(), changes.last()) else { continue };
+            let took = last.0 - first.0;
+            // How many were there after each part of the time.
+            let mut parts = [0; PARTS];
+            for (part, inside) in parts.iter_mut().enumerate() {
+                let at = first.0 + took / PARTS as u64 * (part as u64 + 1);
+                let until = changes.partition_point(|(when, _)| *when <= at);
+                *inside = changes[..until].last().map_or(0, |(_, inside)| *inside);
             }
-            has_main |= task.is_main;
-            waiting.push((since, id, waits));
+            let most = parts[PARTS - 1];
+            let grows = parts.windows(2).all(|pair| pair[1] >= pair[0] + most / (3 * PARTS as i64));
+            if took < GROWS_MIN || most < GROWN_MIN || !grows {
+                continue;
+            }
+            let (by, to) = (info.provider, info.receiver);
+            let name = |task: Option<u64>| task.map_or("anybody".to_owned(), |it| self.label(it));
+            let text = format!(
+                "grows: {most} values wait in the unbounded channel made at {} after {}, more than \
+                 ever; {} sends faster than {} receives: give the channel a bound",
+                info.location,
+                time(took),
+                name(by),
+                name(to)
+            );
+            findings.push(Finding { cost: took, at: first.0, task: to.or(by), text });
         }
-        // Without a `block_on` the program goes on outside of the runtime.
-        let begin = waiting.iter().map(|(since, ..)| *since).max();
-        let Some(begin) = begin.filter(|_| has_main) else { return Vec::new() };
-        let cost = self.end.saturating_sub(begin);
-        if cost < LONG_WAIT {
-            return Vec::new();
+        findings
+    }
+
+    /// For each channel when values went in and came out, and how many were in it then.
+    fn values_over_time(&self) -> BTreeMap<u64, Vec<(u64, i64)>> {
+        let mut all: BTreeMap<u64, Vec<(u64, i64)>> = BTreeMap::new();
+        for value in &self.values {
+            let changes = all.entry(value.resource).or_default();
+            changes.push((value.sent, 1));
+            changes.extend(value.received.map(|(at, _)| (at, -1)));
         }
-        let count = waiting.len();
-        let named = waiting.iter().take(NAMED_MAX).map(|(_, id, waits)| {
-            format!("{} waits {}", self.label(*id), self.text_of_waits(waits, self.end))
-        });
-        let named: Vec<String> = named.collect();
-        let more = if count > NAMED_MAX { "; and more" } else { "" };
-        let text = format!(
-            "nobody is left: all that has not ended ({count}) waits for locks, channels and tasks, \
-             and nothing for a socket or a timer: {}{more}",
-            named.join("; ")
-        );
-        vec![Finding { cost, at: begin, task: Some(waiting[0].1), text }]
+        for changes in all.values_mut() {
+            changes.sort_unstable();
+            let mut inside = 0;
+            for (_, change) in changes {
+                inside += *change;
+                *change = inside;
+            }
+        }
+        all
+    }
+
+    /// Channels with a bound for whose room tasks waited most of the time.
+    pub(crate) fn full_channels(&self) -> Vec<Finding> {
+        let mut by_resource: BTreeMap<u64, Vec<ResourceWait>> = BTreeMap::new();
+        for wait in self.resource_waits(|what| what == What::Room) {
+            by_resource.entry(wait.resource).or_default().push(wait);
+        }
+        let mut findings = Vec::new();
+        for (resource, mut waits) in by_resource {
+            let Some(info) = self.resources.get(&resource) else { continue };
+            waits.sort_by_key(|wait| wait.from);
+            let count = waits.len();
+            let total: u64 = waits.iter().map(ResourceWait::time).sum();
+            let from = waits[0].from;
+            let to = waits.iter().map(|wait| wait.from + wait.time()).max().unwrap_or(from);
+            // Each moment counts once, however many wait.
+            let (mut full, mut until) = (0, from);
+            for wait in &waits {
+                let end = wait.from + wait.time();
+                full += end.saturating_sub(until.max(wait.from));
+                until = until.max(end);
+            }
+            let took = to - from;
+            // A receiver that is quick is only the slower one of two.
+            let each = took / self.received(info.location, from, to).max(1);
+            let is_slow = each >= SLOW_RECEIVER;
+            if full < FULL_MIN || full < took / 3 * 2 || !is_slow {
+                continue;
+            }
+            let receiver = info.provider;
+            let who = receiver.map_or("nobody".to_owned(), |task| self.label(task));
+            let text = format!(
+                "full: for {} of {} tasks waited for room in the channel made at {} ({} values fit), \
+                 {count} times and for {} in all; {who} receives, {} for each value",
+                time(full),
+                time(took),
+                info.location,
+                info.numbers.size,
+                time(total),
+                time(each)
+            );
+            findings.push(Finding { cost: full, at: from, task: receiver, text });
+        }
+        findings
+    }
+
+    /// How many values came out of the channel made at a line between two times.
+    fn received(&self, location: &Location<'_>, from: u64, to: u64) -> u64 {
+        let is_there = |value: &&Value| {
+            let info = self.resources.get(&value.resource);
+            info.is_some_and(|info| info.location == location)
+                && value.received.is_some_and(|(at, _)| (from..=to).contains(&at))
+        };
+        self.values.iter().filter(is_there).count() as u64
+    }
+
+    /// Values of `broadcast` channels that a receiver has lost.
+    pub(crate) fn lost_values(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for info in self.resources.values() {
+            let Some(Lag { since, count, times, by }) = info.lag else { continue };
+            let label = if by == 0 { "a thread".to_owned() } else { self.label(by) };
+            let cost = self.end.saturating_sub(since);
+            let text = format!(
+                "lost: {label} has lost {count} values of the broadcast channel made at {}, in \
+                 {times} gaps: it receives more slowly than they are sent, and the channel keeps \
+                 {} of them",
+                info.location, info.numbers.size
+            );
+            let task = Some(by).filter(|task| *task > 0);
+            findings.push(Finding { cost, at: since, task, text });
+        }
+        findings
     }
 }

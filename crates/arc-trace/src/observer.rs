@@ -80,6 +80,10 @@ impl Observer for Recorder {
         }
     }
 
+    fn drops(&self, task: u64) {
+        tell_if_on!(drops(task));
+    }
+
     fn panicked(&self, task: u64) {
         tell_if_on!(panicked(task));
     }
@@ -100,12 +104,20 @@ impl Observer for Recorder {
         tell_if_on!(waits_for_task(task));
     }
 
-    fn waits_for_time(&self, left: Duration) {
-        tell_if_on!(waits_for_time(left));
+    fn no_longer_waits_for_task(&self, task: u64) {
+        tell_if_on!(no_longer_waits_for_task(task));
     }
 
-    fn waits_for_io(&self, source: i64, direction: usize) {
-        tell_if_on!(waits_for_io(source, direction));
+    fn waits_for_time(&self, timer: usize, left: Duration) {
+        tell_if_on!(waits_for_time(timer, left));
+    }
+
+    fn waits_for_io(&self, waiter: usize, source: i64, direction: usize) {
+        tell_if_on!(waits_for_io(waiter, source, direction));
+    }
+
+    fn no_longer_waits(&self, waiter: usize) {
+        tell_if_on!(no_longer_waits(waiter));
     }
 
     fn runs_worker(&self, runtime: u64, worker: usize) {
@@ -128,12 +140,11 @@ impl Observer for Recorder {
         tell_if_on!(asks_kernel(waits));
     }
 
-    fn kernel_told(&self) {
+    fn kernel_told(&self, ready: &[(i64, [bool; 2])]) {
         tell_if_on!(kernel_told());
-    }
-
-    fn ready(&self, source: i64, directions: [bool; 2]) {
-        tell_if_on!(ready(source, directions));
+        for &(source, directions) in ready {
+            tell_if_on!(ready(source, directions));
+        }
     }
 
     fn closes(&self, runtime: u64) {

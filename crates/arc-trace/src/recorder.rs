@@ -5,6 +5,7 @@
 use crate::event::{Event, Last, Record, Time};
 use crate::resource::{self, ResourceInfo, lock};
 use crate::ring::Ring;
+use crate::sources::{self, Named};
 use crate::waiting::Waiting;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -104,6 +105,8 @@ pub struct Recording {
     pub resources: BTreeMap<u64, ResourceInfo>,
     /// What unfinished tasks wait for, also where the record of that was left out.
     pub waiting: Vec<Waiting>,
+    /// What descriptors are that are no sockets.
+    pub named: Vec<Named>,
 }
 
 impl Recording {
@@ -124,6 +127,10 @@ impl Recording {
         for resource in self.resources.values_mut() {
             resource.provider = resource.provider.map(&id);
             resource.receiver = resource.receiver.map(&id);
+            resource.provided = resource.provided.map(|(task, step)| (id(task), step));
+            for sender in resource.numbers.senders.iter_mut().filter(|sender| **sender > 0) {
+                *sender = id(*sender);
+            }
         }
     }
 }
@@ -485,7 +492,8 @@ pub(crate) fn take() -> Recording {
         tasks_left_out += table.left_out;
     }
     let resources = resource::known();
-    Recording { threads, tasks, taken, tasks_left_out, resources, waiting: Vec::new() }
+    let (waiting, named) = (Vec::new(), sources::names());
+    Recording { threads, tasks, taken, tasks_left_out, resources, waiting, named }
 }
 
 impl Shelf {
@@ -572,6 +580,7 @@ impl ThreadRecorder {
             resources: resource::known(),
             // Nothing is left out of the recording of a simulation, but of a very long one.
             waiting: Vec::new(),
+            named: sources::names(),
         }
     }
 }

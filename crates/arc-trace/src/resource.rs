@@ -1,10 +1,9 @@
 //! What tasks wait for beside sockets, times and other tasks: locks, channels and the like.
 
-use crate::cycle::Blockers;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many resources a recording knows by their lines. Those that were made first are forgotten.
@@ -75,6 +74,10 @@ impl What {
         }
     }
 
+    pub(crate) fn is_lock(self) -> bool {
+        matches!(self, Self::Mutex | Self::RwLock)
+    }
+
     /// What it is, for a sentence that goes on with the line that made it.
     pub(crate) fn name(self) -> &'static str {
         self.words()[1]
@@ -92,8 +95,20 @@ pub struct Resource {
     state: Mutex<State>,
     /// The task that did last what ends a wait, such as to send. Zero: none did. It orders nothing.
     provider: AtomicU64,
+    /// The step by which the poll began that did so.
+    provided: AtomicU64,
     /// The task that took a value last. Zero: none did.
     receiver: AtomicU64,
+    /// How many permits a semaphore has in all, how many tasks a barrier is for, or how many values
+    /// a channel holds. Zero: it has no such number.
+    size: AtomicUsize,
+    /// How many permits a semaphore was made with.
+    first_size: usize,
+    /// How many tasks have come to a barrier.
+    come: AtomicUsize,
+    /// Permits were added: whoever waits for some may get them from anybody.
+    is_refilled: AtomicBool,
+    is_gone: AtomicBool,
     /// A wait for it has ended.
     has_come: AtomicBool,
     is_known: AtomicBool,
@@ -105,6 +120,29 @@ struct State {
     lines: Vec<&'static Location<'static>>,
     holders: Vec<Holder>,
     pile: Option<Pile>,
+    /// The senders that are left, and the task that has used each of them last.
+    senders: BTreeMap<u64, u64>,
+    lag: Option<Lag>,
+}
+
+/// The numbers of a resource, for a reader.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbers {
+    pub(crate) size: usize,
+    pub(crate) first_size: usize,
+    pub(crate) come: usize,
+    pub(crate) is_refilled: bool,
+    /// The tasks that have used the senders last which are left.
+    pub(crate) senders: Vec<u64>,
+}
+
+/// Values that a receiver has lost, as it was too slow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lag {
+    pub(crate) since: u64,
+    pub(crate) count: u64,
+    pub(crate) times: usize,
+    pub(crate) by: u64,
 }
 
 /// What nobody takes out of a channel or a `JoinSet`.
@@ -126,6 +164,10 @@ pub(crate) struct Holder {
     pub(crate) task: u64,
     /// The line by which the task got it.
     pub(crate) line: Option<&'static Location<'static>>,
+    /// The guard may be moved to another task.
+    pub(crate) may_move: bool,
+    /// The step by which the poll began that got it.
+    pub(crate) step: u64,
 }
 
 /// What a recording knows of a resource.
@@ -145,6 +187,12 @@ pub struct ResourceInfo {
     /// It is a `Notify`, and somebody has received a notification.
     pub has_come: bool,
     pub(crate) pile: Option<Pile>,
+    pub(crate) lag: Option<Lag>,
+    pub(crate) numbers: Numbers,
+    /// It was dropped.
+    pub(crate) is_gone: bool,
+    /// The task that did last what ends a wait, and the step of that poll.
+    pub(crate) provided: Option<(u64, u64)>,
 }
 
 fn task_in(word: &AtomicU64) -> Option<u64> {
@@ -167,6 +215,16 @@ pub(crate) fn known() -> BTreeMap<u64, ResourceInfo> {
 impl Resource {
     /// Something of this kind, that was made at a line.
     pub fn new(what: What, location: &'static Location<'static>) -> Arc<Self> {
+        Self::with_size(what, location, [0; 2])
+    }
+
+    /// The same, with how many permits there were when it was made and are now, or how many tasks
+    /// or values it is for.
+    pub fn with_size(
+        what: What,
+        location: &'static Location<'static>,
+        [first_size, size]: [usize; 2],
+    ) -> Arc<Self> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
             id: LAST.fetch_add(1, Ordering::Relaxed) + 1,
@@ -174,7 +232,13 @@ impl Resource {
             location,
             state: Mutex::default(),
             provider: AtomicU64::new(0),
+            provided: AtomicU64::new(0),
             receiver: AtomicU64::new(0),
+            size: AtomicUsize::new(size),
+            first_size,
+            come: AtomicUsize::new(0),
+            is_refilled: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
             has_come: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
         })
@@ -194,12 +258,69 @@ impl Resource {
 
     fn info(&self) -> ResourceInfo {
         let state = lock(&self.state);
-        let (lines, pile) = (state.lines.clone(), state.pile);
+        let (lines, pile, lag) = (state.lines.clone(), state.pile, state.lag);
         drop(state);
         let (provider, receiver) = (self.provider(), task_in(&self.receiver));
         let has_come = self.has_come.load(Ordering::Relaxed);
-        let (what, location) = (self.what, self.location);
-        ResourceInfo { what, location, lines, provider, receiver, has_come, pile }
+        let (what, location, numbers) = (self.what, self.location, self.numbers());
+        ResourceInfo {
+            what,
+            location,
+            lines,
+            provider,
+            receiver,
+            has_come,
+            pile,
+            lag,
+            numbers,
+            is_gone: self.is_gone(),
+            provided: self.provided(),
+        }
+    }
+
+    pub(crate) fn numbers(&self) -> Numbers {
+        let relaxed = Ordering::Relaxed;
+        Numbers {
+            size: self.size.load(relaxed),
+            first_size: self.first_size,
+            come: self.come.load(relaxed),
+            is_refilled: self.is_refilled.load(relaxed),
+            senders: lock(&self.state).senders.values().copied().collect(),
+        }
+    }
+
+    /// A semaphore has so many permits in all from now on.
+    pub(crate) fn set_size(&self, size: usize, is_refilled: bool) {
+        self.size.store(size, Ordering::Relaxed);
+        self.is_refilled.fetch_or(is_refilled, Ordering::Relaxed);
+    }
+
+    /// So many tasks have come to a barrier.
+    pub(crate) fn set_come_to(&self, come: usize) {
+        self.come.store(come, Ordering::Relaxed);
+    }
+
+    /// A task makes or uses a sender.
+    pub(crate) fn set_sender(&self, sender: u64, task: u64) {
+        lock(&self.state).senders.insert(sender, task);
+    }
+
+    pub(crate) fn remove_sender(&self, sender: u64) {
+        lock(&self.state).senders.remove(&sender);
+    }
+
+    pub(crate) fn add_to_lag(&self, count: u64, at: u64, by: u64) {
+        let lag = &mut lock(&self.state).lag;
+        let before = lag.unwrap_or(Lag { since: at, count: 0, times: 0, by });
+        *lag = Some(Lag { count: before.count + count, times: before.times + 1, by, ..before });
+    }
+
+    pub(crate) fn set_gone(&self) {
+        self.is_gone.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Relaxed)
     }
 
     /// The number of a line among those of this resource, from 1. Zero: there is none.
@@ -231,8 +352,9 @@ impl Resource {
         lock(&self.state).holders.clone()
     }
 
-    pub(crate) fn set_provider(&self, task: u64) {
+    pub(crate) fn set_provider(&self, task: u64, step: u64) {
         self.provider.store(task, Ordering::Relaxed);
+        self.provided.store(step, Ordering::Relaxed);
     }
 
     pub(crate) fn provider(&self) -> Option<u64> {
@@ -255,6 +377,11 @@ impl Resource {
     pub(crate) fn set_receiver(&self, task: u64) {
         self.receiver.store(task, Ordering::Relaxed);
     }
+
+    /// The task that did last what ends a wait, such as to receive, and the step of that poll.
+    pub(crate) fn provided(&self) -> Option<(u64, u64)> {
+        Some((self.provider()?, self.provided.load(Ordering::Relaxed)))
+    }
 }
 
 impl fmt::Debug for Resource {
@@ -263,46 +390,75 @@ impl fmt::Debug for Resource {
     }
 }
 
-/// Who has to act so that a wait for such a thing ends, as far as that is known.
-pub(crate) fn blockers(what: What, holders: &[u64], provider: Option<u64>) -> Blockers {
-    match what {
-        What::Mutex | What::RwLock => Blockers { tasks: holders.to_vec(), one_is_enough: false },
-        What::Semaphore => Blockers { tasks: holders.to_vec(), one_is_enough: true },
-        // A channel has one receiver, so the task that received last is the one that will.
-        What::Room => provider.map(Blockers::one).unwrap_or_default(),
-        // Many may send or notify, so nobody is known to be the only one.
-        _ => Blockers::default(),
-    }
+/// The end of a sentence: what a task waits for, and who has it or did something for it last.
+pub(crate) struct Description<'a> {
+    pub(crate) what: What,
+    pub(crate) location: &'static Location<'static>,
+    /// How many permits the task waits for. Zero: it is not known, or not permits.
+    pub(crate) permits: u64,
+    pub(crate) holders: &'a [Holder],
+    pub(crate) provider: Option<u64>,
+    pub(crate) numbers: &'a Numbers,
 }
 
-/// The end of a sentence: what a task waits for, and who has it or did something for it last.
-pub(crate) fn describe(
-    what: What,
-    location: &Location<'_>,
-    holders: &[(u64, Option<&'static Location<'static>>)],
-    provider: Option<u64>,
-    label: impl Fn(u64) -> String,
-) -> String {
-    let [part, name, deed] = what.words();
-    let mut text = format!("{part}{name} made at {location}");
-    for (index, (task, line)) in holders.iter().enumerate().take(3) {
-        text += if index == 0 { ", which " } else { " and " };
-        text += &if *task == 0 { "a thread".to_owned() } else { label(*task) };
-        text += match line {
-            Some(_) => " has had since ",
-            None => " has",
-        };
-        if let Some(line) = line {
-            text += &line.to_string();
+impl Description<'_> {
+    pub(crate) fn text(&self, label: &dyn Fn(u64) -> String) -> String {
+        let [part, name, deed] = self.what.words();
+        let mut text = format!("{part}{name} made at {}", self.location);
+        text += &self.numbers(label);
+        let holders = self.holders;
+        for (index, holder) in holders.iter().enumerate().take(3) {
+            text += if index == 0 { ", which " } else { " and " };
+            text += &if holder.task == 0 { "a thread".to_owned() } else { label(holder.task) };
+            // A guard that is moved says nothing of it: then it is only known who has got it.
+            text += match (holder.line, holder.may_move) {
+                (Some(_), false) => " has had since ",
+                (Some(_), true) => " has got at ",
+                (None, false) => " has",
+                (None, true) => " has got",
+            };
+            if let Some(line) = holder.line {
+                text += &line.to_string();
+            }
+        }
+        if holders.len() > 3 {
+            text += &format!(" and {} more", holders.len() - 3);
+        }
+        if holders.is_empty()
+            && let Some(task) = self.provider
+        {
+            text += &format!("; {} {deed} last", label(task));
+        }
+        text
+    }
+
+    fn numbers(&self, label: &dyn Fn(u64) -> String) -> String {
+        let Numbers { size, first_size, come, is_refilled, ref senders } = *self.numbers;
+        match self.what {
+            What::Semaphore if self.permits > 0 => {
+                let mut text = format!(" ({} of {size} permits", self.permits);
+                if size < first_size && !is_refilled {
+                    text += &format!("; {} were forgotten", first_size - size);
+                }
+                text + ")"
+            }
+            What::Barrier if size > 0 => format!(" ({come} of {size} have come)"),
+            What::Room if size > 0 => format!(" ({size} values are in it, and no more fit)"),
+            What::Value if !senders.is_empty() => {
+                let mut tasks: Vec<String> = Vec::new();
+                for &task in senders {
+                    let task = if task == 0 { "a thread".to_owned() } else { label(task) };
+                    if !tasks.contains(&task) && tasks.len() < 3 {
+                        tasks.push(task);
+                    }
+                }
+                let tasks = tasks.join(" and ");
+                match senders.len() {
+                    1 => format!(" (one sender is left, in {tasks} when it was used last)"),
+                    count => format!(" ({count} senders are left, used last in {tasks})"),
+                }
+            }
+            _ => String::new(),
         }
     }
-    if holders.len() > 3 {
-        text += &format!(" and {} more", holders.len() - 3);
-    }
-    if holders.is_empty()
-        && let Some(task) = provider
-    {
-        text += &format!("; {} {deed} last", label(task));
-    }
-    text
 }

@@ -102,10 +102,10 @@ impl<'a> Waits<'a> {
             }
             Wait::Io { .. } | Wait::Turn => format!("[{},{}]", Kind::Io as u8, text()),
             Wait::Task { .. } => format!("[{},{}]", Kind::Task as u8, text()),
-            Wait::Resource { resource, line } => {
+            Wait::Resource { resource, line, .. } => {
                 let kind = timeline.resources.get(&resource).map_or(Kind::Lock, |it| kind(it.what));
                 // Who has it is another matter: that changes.
-                let text = quote::json(&timeline.text_with_holders(resource, line, &[]));
+                let text = quote::json(&timeline.text_with_holders(resource, line, 0, &[]));
                 format!("[{},{text},{resource}]", kind as u8)
             }
         }

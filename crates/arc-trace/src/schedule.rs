@@ -81,17 +81,24 @@ impl Timeline {
             Event::AsksKernel { waits: false } => "asks the kernel".to_owned(),
             Event::KernelTold => "the kernel has answered".to_owned(),
             Event::Ready { source, .. } => format!("descriptor {source} is ready"),
-            Event::WaitsForIo { source, write } => {
+            Event::WaitsForIo { source, write, .. } => {
                 format!("waits to {} descriptor {source}", what(write))
             }
-            Event::WaitsForTime { deadline } => {
+            Event::WaitsForTime { deadline, .. } => {
                 format!("waits for a timer that is due at {}", self.clock(deadline))
             }
             Event::WaitsForTask { task } => format!("waits for {} to end", self.label(task)),
-            Event::WaitsFor { resource, line } => {
-                format!("waits {}", self.text_with_holders(resource, line, &[]))
+            Event::WaitsFor { resource, line, permits, .. } => {
+                format!("waits {}", self.text_with_holders(resource, line, permits, &[]))
             }
-            Event::Holds { resource, line } => {
+            Event::NoLongerWaits { .. } => "no longer waits by a future".to_owned(),
+            Event::NoLongerWaitsForTask { task } => {
+                format!("no longer waits for {} to end", self.label(task))
+            }
+            Event::Got { resource } => format!("has got something of {}", self.thing(resource)),
+            Event::GivesUp { waits } => format!("has given up {waits} waits"),
+            Event::Drops { task } => format!("drops the future of {}", self.label(task)),
+            Event::Holds { resource, line, .. } => {
                 let at = self.line(resource, line).map(|line| format!(" at {line}"));
                 format!("gets {}{}", self.thing(resource), at.unwrap_or_default())
             }

@@ -9,6 +9,7 @@ use crate::listen;
 use crate::now;
 use crate::recorder::{self, Origin, clock, is_recording, keep, keep_now};
 use crate::resource::{Holder, Resource};
+use crate::sources;
 use crate::waiting::On;
 use crate::waits;
 use std::cell::Cell;
@@ -30,6 +31,7 @@ pub fn spawned(
     location: &'static Location<'static>,
     kind: u8,
 ) {
+    now::moves();
     let kinds = ["task", "blocking", "block_on"];
     let text = name.as_deref().unwrap_or_default();
     listen::tell(|it| it.spawned(task, kinds[usize::from(kind)], text, location));
@@ -44,6 +46,7 @@ pub fn spawned(
 /// The thread is in `block_on`. A recording that begins later must know it, too.
 pub fn blocks_on(task: u64) {
     recorder::blocks_on(task);
+    waits::blocks_on(task);
     if is_on() {
         keep(Event::BlocksOn { task });
     }
@@ -93,6 +96,11 @@ pub fn polled(task: u64) {
     keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
 }
 
+/// The future of a task is dropped from now on.
+pub fn drops(task: u64) {
+    keep(Event::Drops { task });
+}
+
 /// A task has panicked.
 pub fn panicked(task: u64) {
     if is_on() {
@@ -105,6 +113,9 @@ pub fn ended(task: u64) {
     listen::tell(|it| it.ended(task));
     waits::forget(task);
     now::ended(task);
+    if recorder::main() == Some(task) {
+        waits::main_ended(task);
+    }
     if is_recording() {
         recorder::forget(task);
         keep(Event::Ended { task });
@@ -124,6 +135,7 @@ pub fn runtime_closes(runtime: u64) {
 pub fn runs_worker(runtime: u64, worker: usize) {
     let worker = worker as u32;
     recorder::runs_worker(runtime, worker);
+    waits::runtime_works(runtime);
     if is_on() {
         keep(Event::RunsWorker { runtime, worker });
     }
@@ -156,39 +168,96 @@ pub fn kernel_told() {
 
 /// The kernel reports a source. The flags are those of reading and writing.
 pub fn ready(source: i64, [read, write]: [bool; 2]) {
+    waits::ready(source, [read, write]);
     keep(Event::Ready { source, read, write });
 }
 
-/// The task waits for a source. `direction` is 0 for reading and 1 for writing.
-pub fn waits_for_io(source: i64, direction: usize) {
-    now::waits_for(On::Io { source, write: direction == 1 });
-    keep(Event::WaitsForIo { source, write: direction == 1 });
+/// The task waits for a source. `direction` is 0 for reading and 1 for writing. A future gives its
+/// place in memory, and a `poll_` function gives 0.
+pub fn waits_for_io(waiter: usize, source: i64, direction: usize) {
+    let (waiter, write) = (waiter as u64, direction == 1);
+    now::waits_for(waiter, On::Io { source, write });
+    keep(Event::WaitsForIo { source, write, waiter });
 }
 
-/// The task waits until this much time has passed.
-pub fn waits_for_time(left: Duration) {
+/// The task waits until this much time has passed, by a timer at this place in memory.
+pub fn waits_for_time(timer: usize, left: Duration) {
+    let waiter = timer as u64;
     let left = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
     let deadline = clock().saturating_add(left);
-    // A timer that is over when it is asked for is waited for by nobody: its sleep ends.
-    if left > 0 {
-        now::waits_for(On::Time { deadline });
-    }
-    keep(Event::WaitsForTime { deadline });
+    now::waits_for(waiter, On::Time { deadline });
+    keep(Event::WaitsForTime { deadline, waiter });
 }
 
 /// The task waits for another one.
 pub fn waits_for_task(task: u64) {
-    now::waits_for(On::Task { task });
+    now::waits_for(handle(task), On::Task { task });
     keep(Event::WaitsForTask { task });
 }
 
-/// The task waits for a lock, a channel or the like, perhaps by a line of its own.
-pub fn waits_for(resource: &Arc<Resource>, line: Option<&'static Location<'static>>) {
+/// The future at this place in memory is ready, or is dropped: nobody waits by it any more.
+pub fn no_longer_waits(waiter: usize) {
+    let waiter = waiter as u64;
+    now::no_longer_waits(waiter);
+    keep(Event::NoLongerWaits { waiter });
+}
+
+/// The handle of a task has given its output, or is dropped.
+pub fn no_longer_waits_for_task(task: u64) {
+    now::no_longer_waits(handle(task));
+    keep(Event::NoLongerWaitsForTask { task });
+}
+
+/// What stands for the place in memory of a task's handle, which may be moved. It is no place.
+pub(crate) fn handle(task: u64) -> u64 {
+    1 << 63 | task
+}
+
+/// A future that has others, of which it may give up some, is polled.
+pub fn begins_choice() {
+    now::begins_choice();
+}
+
+/// Its poll has ended. If it is ready, it has given up what it polled and what was pending.
+pub fn ends_choice(is_ready: bool) {
+    let waits = now::ends_choice(is_ready);
+    if waits > 0 {
+        keep(Event::GivesUp { waits });
+    }
+}
+
+/// The task no longer awaits any of the handles that it has polled, so far as is told: it has
+/// joined one of a set.
+pub fn gives_up_handles() {
+    now::gives_up_handles();
+    keep(Event::GivesUp { waits: 0 });
+}
+
+/// A source that was registered is no socket. The name is the end of a sentence after "for".
+pub fn names_source(source: i64, name: &str) {
+    sources::name(source, name);
+}
+
+/// A source with a name is closed.
+pub fn forgets_source(source: i64) {
+    sources::forget(source);
+}
+
+/// The task waits for a lock, a channel or the like, perhaps by a line of its own, for so many
+/// permits. The waiter is the place in memory of its future; a `poll_` function gives 0.
+pub fn waits_for(
+    resource: &Arc<Resource>,
+    line: Option<&'static Location<'static>>,
+    waiter: usize,
+    permits: u32,
+) {
     listen::tell(|it| it.waits(now::task(), resource, line));
-    now::waits_for(On::Resource { resource: resource.clone(), line });
+    let (waiter, permits) = (waiter as u64, permits.into());
+    now::waits_for(waiter, On::Resource { resource: resource.clone(), line, permits });
     if is_recording() {
         resource.make_known();
-        keep(Event::WaitsFor { resource: resource.id, line: resource.number_of(line) });
+        let line = resource.number_of(line);
+        keep(Event::WaitsFor { resource: resource.id, line, waiter, permits });
     }
 }
 
@@ -197,22 +266,63 @@ pub fn got(resource: &Resource, line: Option<&'static Location<'static>>) {
     listen::tell(|it| it.got(now::task(), resource, line));
 }
 
+/// What the task has waited for by a `poll_` function has come.
+pub fn came(resource: &Resource) {
+    now::has(|on| matches!(on, On::Resource { resource: of, .. } if of.id == resource.id));
+    keep(Event::Got { resource: resource.id });
+}
+
 /// The lock or the channel was dropped.
 pub fn dropped(resource: &Resource) {
+    resource.set_gone();
     listen::tell(|it| it.dropped(resource));
 }
 
-/// The task has got a lock or a permit. Returns its id, which [`releases`] asks for.
-pub fn holds(resource: &Arc<Resource>, line: Option<&'static Location<'static>>) -> u64 {
+/// The task has got a lock or a permit, by a guard that may be moved to another task or not.
+/// Returns its id, which [`releases`] asks for.
+pub fn holds(
+    resource: &Arc<Resource>,
+    line: Option<&'static Location<'static>>,
+    may_move: bool,
+) -> u64 {
     made_progress();
-    let task = now::task();
+    let (task, step) = (now::task(), now::step());
     listen::tell(|it| it.changes(resource, 1));
-    resource.add_holder(Holder { task, line });
+    resource.add_holder(Holder { task, line, may_move, step });
     if is_recording() {
         resource.make_known();
-        keep(Event::Holds { resource: resource.id, line: resource.number_of(line) });
+        let line = resource.number_of(line);
+        keep(Event::Holds { resource: resource.id, line, may_move });
     }
     task
+}
+
+/// A semaphore has so many permits in all from now on. They were added, or some were forgotten.
+pub fn resizes(resource: &Resource, permits: usize, is_refilled: bool) {
+    resource.set_size(permits, is_refilled);
+}
+
+/// So many tasks have come to a barrier.
+pub fn come_to(resource: &Resource, tasks: usize) {
+    resource.set_come_to(tasks);
+}
+
+/// The task makes or uses a sender of this number.
+pub fn uses_sender(resource: &Resource, sender: u64) {
+    resource.set_sender(sender, now::task());
+}
+
+/// A sender is dropped.
+pub fn drops_sender(resource: &Resource, sender: u64) {
+    resource.remove_sender(sender);
+}
+
+/// The task has lost so many values, as it was too slow.
+pub fn lags(resource: &Arc<Resource>, count: u64) {
+    if is_recording() {
+        resource.make_known();
+        resource.add_to_lag(count, clock(), now::task());
+    }
 }
 
 /// A lock or a permit that a task had got was given back, by that task or by another one.
@@ -226,12 +336,13 @@ pub fn releases(resource: &Arc<Resource>, task: u64) {
 
 /// The task did something that may end the wait of another one: it received or notified.
 pub fn provides(resource: &Arc<Resource>) {
-    resource.set_provider(now::task());
+    resource.set_provider(now::task(), now::step());
 }
 
 /// The task has sent a value into a channel.
 pub fn sends(resource: &Arc<Resource>) {
     made_progress();
+    now::moves();
     provides(resource);
     listen::tell(|it| it.changes(resource, 1));
     if is_recording() {
@@ -284,7 +395,7 @@ pub fn made_progress() {
 
 /// The task has used up its budget.
 pub fn out_of_budget() {
-    now::waits_for(On::Turn);
+    now::waits_for(0, On::Turn);
     keep(Event::OutOfBudget);
 }
 

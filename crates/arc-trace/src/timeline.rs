@@ -4,7 +4,10 @@
 use crate::event::{Event, Record};
 use crate::recorder::{Origin, Recording};
 use crate::resource::{ResourceInfo, What};
+use crate::sources::Named;
+use crate::tell;
 use crate::waiting::{On, Waiting};
+use crate::waits;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Write;
 
@@ -48,12 +51,29 @@ pub struct Timeline {
     pub(crate) sent: BTreeMap<u64, usize>,
     /// What the tasks wait for whose last polls were left out, and since when.
     pub(crate) kept: BTreeMap<u64, (u64, Vec<Wait>)>,
+    /// What tasks have asked for before their last polls.
+    pub(crate) earlier: BTreeMap<u64, Earlier>,
+    /// The step of the last poll of each task that has spawned or sent something.
+    pub(crate) moved: HashMap<u64, u64>,
+    /// What descriptors are that are no sockets.
+    pub(crate) named: Vec<Named>,
     /// How many events there are.
     pub events: usize,
     /// How many older events were left out.
     pub left_out: u64,
     /// From when on no thread has left anything out.
     pub(crate) complete_since: u64,
+}
+
+/// What a task has asked for, by futures that are still there, and which its last poll has not
+/// asked for again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Earlier {
+    pub(crate) kept: Vec<Wait>,
+    /// These were given up, as by a `select!` that has borrowed them: since when, and what.
+    pub(crate) given_up: Vec<(u64, Wait)>,
+    /// There is more.
+    pub(crate) is_crowded: bool,
 }
 
 /// A thread.
@@ -167,6 +187,8 @@ pub enum Wait {
         resource: u64,
         /// The line that waits, by its place in [`ResourceInfo::lines`], from 1. Zero: not known.
         line: u64,
+        /// How many permits it waits for. Zero: it waits for something else.
+        permits: u64,
     },
 }
 
@@ -184,6 +206,10 @@ pub struct Hold {
     pub begin: u64,
     /// When it was given back. None: it was not.
     pub end: Option<u64>,
+    /// Its guard may be moved to another task.
+    pub may_move: bool,
+    /// The step by which the poll began that got it.
+    pub(crate) step: u64,
 }
 
 /// A value that was sent into a channel.
@@ -226,6 +252,8 @@ pub struct Poll {
     pub is_last: bool,
     /// What the task waits for after it, as far as arc knows.
     pub waits: Vec<Wait>,
+    /// When the drop of the task's future began, if it was dropped in this poll.
+    pub(crate) drops: Option<u64>,
     /// It spawned or woke a task.
     pub did_wake: bool,
     /// It did nothing that arc knows of, and the task waits for the same as before.
@@ -338,6 +366,26 @@ impl Doing {
     }
 }
 
+/// So many waits of one task are known.
+const WAITS_MAX: usize = 1_024;
+
+/// A timer that has expired so long before the end has woken its task, which has not asked again.
+const EXPIRED: u64 = 1_000_000_000;
+
+/// Something that a task has asked for and not got.
+struct Open {
+    /// The place in memory of the future. Zero: a `poll_` function has asked.
+    waiter: u64,
+    wait: Wait,
+    at: u64,
+    since: u64,
+    /// The poll that has asked last.
+    poll: usize,
+    /// How many waits were told of by then.
+    told: u64,
+    is_given_up: bool,
+}
+
 /// The state while the records are read.
 struct Reader {
     timeline: Timeline,
@@ -349,6 +397,12 @@ struct Reader {
     /// What each task has of each resource, as indices into [`Timeline::holds`].
     held: HashMap<(u64, u64), Vec<usize>>,
     channels: HashMap<u64, Channel>,
+    /// What each task has asked for, and whether there was more.
+    open: HashMap<u64, (Vec<Open>, bool)>,
+    /// How many waits each thread has told of.
+    told: HashMap<usize, u64>,
+    /// When the kernel has reported each source last, to be read and to be written.
+    ready: HashMap<i64, [u64; 2]>,
 }
 
 /// The values in a channel.
@@ -497,6 +551,7 @@ impl Reader {
             }
         }
         timeline.resources = recording.resources.clone();
+        timeline.named = recording.named.clone();
         let mut reader = Self {
             timeline,
             doing,
@@ -504,6 +559,9 @@ impl Reader {
             closed: HashSet::new(),
             held: HashMap::new(),
             channels: HashMap::new(),
+            open: HashMap::new(),
+            told: HashMap::new(),
+            ready: HashMap::new(),
         };
         reader.name_tasks(recording);
         reader
@@ -532,6 +590,7 @@ impl Reader {
         match event {
             Event::Spawned { task, runtime } => {
                 let by = self.by(lane);
+                self.moves(lane);
                 let task = self.task(task);
                 (task.spawned, task.runtime) = (Some((at, by)), Some(runtime));
             }
@@ -552,19 +611,40 @@ impl Reader {
             Event::AsksKernel { .. } | Event::KernelTold | Event::Ready { .. } => {
                 self.look(lane, at, event);
             }
-            Event::WaitsForIo { source, write } => self.wait(lane, Wait::Io { source, write }),
-            // A timer that is over when it is asked for is waited for by nobody: its sleep ends.
-            Event::WaitsForTime { deadline } if deadline <= at => {}
-            Event::WaitsForTime { deadline } => self.wait(lane, Wait::Time { deadline }),
-            Event::WaitsForTask { task } => self.wait(lane, Wait::Task { task }),
-            Event::WaitsFor { resource, line } => {
-                self.wait(lane, Wait::Resource { resource, line })
+            Event::WaitsForIo { source, write, waiter } => {
+                let source = self.named(source, at);
+                self.wait(lane, at, waiter, Wait::Io { source, write });
             }
-            Event::Holds { resource, line } => self.hold(lane, at, resource, line),
+            Event::WaitsForTime { deadline, waiter } => {
+                self.wait(lane, at, waiter, Wait::Time { deadline });
+            }
+            Event::WaitsForTask { task } => {
+                self.wait(lane, at, tell::handle(task), Wait::Task { task });
+            }
+            Event::WaitsFor { resource, line, waiter, permits } => {
+                self.wait(lane, at, waiter, Wait::Resource { resource, line, permits });
+            }
+            Event::NoLongerWaits { waiter } => self.end_wait(lane, |wait| wait.waiter == waiter),
+            Event::NoLongerWaitsForTask { task } => {
+                self.end_wait(lane, |wait| wait.waiter == tell::handle(task));
+            }
+            Event::Got { resource } => self.end_wait(lane, |wait| {
+                let is_it =
+                    matches!(wait.wait, Wait::Resource { resource: of, .. } if of == resource);
+                wait.waiter == 0 && is_it
+            }),
+            Event::GivesUp { waits } => self.give_up(lane, at, waits),
+            Event::Drops { task } => self.drop_future(lane, at, task),
+            Event::Holds { resource, line, may_move } => {
+                self.hold(lane, at, resource, line, may_move);
+            }
             Event::Releases { resource, task } => self.release(at, resource, task),
-            Event::Sends { resource } => self.send(at, resource),
+            Event::Sends { resource } => {
+                self.moves(lane);
+                self.send(at, resource);
+            }
             Event::Receives { resource, count } => self.receive(lane, at, resource, count),
-            Event::OutOfBudget => self.wait(lane, Wait::Turn),
+            Event::OutOfBudget => self.wait(lane, at, 0, Wait::Turn),
             Event::RuntimeCloses { runtime } => self.close(at, runtime),
             Event::Scheduled { .. } | Event::Chooses { .. } | Event::Marked => {}
         }
@@ -583,6 +663,40 @@ impl Reader {
         for waiting in &recording.waiting {
             self.keep(waiting);
         }
+        for (task, (open, is_crowded)) in std::mem::take(&mut self.open) {
+            let earlier = self.earlier(task, open, is_crowded);
+            self.timeline.earlier.insert(task, earlier);
+        }
+    }
+
+    /// What is left of what a task has asked for before its last poll.
+    fn earlier(&self, task: u64, open: Vec<Open>, is_crowded: bool) -> Earlier {
+        let mut earlier = Earlier { is_crowded, ..Earlier::default() };
+        let last = self.timeline.tasks.get(&task).and_then(|task| task.polls.last());
+        for Open { waiter, wait, at, since, poll, is_given_up, .. } in open {
+            let is_asked = Some(&poll) == last && !is_given_up;
+            let is_over = match wait {
+                Wait::Turn => true,
+                Wait::Time { deadline } => deadline.saturating_add(EXPIRED) < self.timeline.end,
+                Wait::Task { task } => {
+                    self.timeline.tasks.get(&task).is_none_or(|task| task.ended.is_some())
+                }
+                Wait::Io { source, write } => {
+                    let ready = self.ready.get(&source).map_or(0, |at| at[usize::from(write)]);
+                    waiter == 0 && ready > at
+                }
+                Wait::Resource { resource, .. } => {
+                    let info = self.timeline.resources.get(&resource);
+                    waiter == 0 && info.is_none_or(|info| info.is_gone)
+                }
+            };
+            match is_given_up {
+                _ if is_asked || is_over => {}
+                true => earlier.given_up.push((since, wait)),
+                false => earlier.kept.push(wait),
+            }
+        }
+        earlier
     }
 
     /// What a task waits for whose last poll was left out.
@@ -598,8 +712,16 @@ impl Reader {
         if is_over || is_known || waiting.since >= self.timeline.complete_since {
             return;
         }
-        let waits = waiting.waits.iter().map(|(_, on)| wait_of(on)).collect();
-        self.timeline.kept.insert(waiting.task, (waiting.since, waits));
+        let waits = |open: &[waits::Open]| open.iter().map(|wait| wait_of(&wait.on)).collect();
+        self.timeline.kept.insert(waiting.task, (waiting.since, waits(&waiting.asked)));
+        // The record of what it has asked for before is not whole.
+        self.open.remove(&waiting.task);
+        let earlier = Earlier {
+            kept: waits(&waiting.kept),
+            given_up: waiting.given_up.iter().map(|it| (it.since, wait_of(&it.on))).collect(),
+            is_crowded: waiting.is_crowded,
+        };
+        self.timeline.earlier.insert(waiting.task, earlier);
     }
 
     /// A runtime ends, and drops the tasks that have not ended.
@@ -687,6 +809,7 @@ impl Reader {
             operations: 0,
             is_last: false,
             waits: Vec::new(),
+            drops: None,
             did_wake: false,
             did_nothing: false,
         });
@@ -704,6 +827,13 @@ impl Reader {
         }
         polls[index].end = Some(at);
         polls[index].operations = operations;
+        if let Some((open, _)) = self.open.get(&task) {
+            for wait in open.iter().filter(|wait| wait.poll == index && !wait.is_given_up) {
+                if !polls[index].waits.contains(&wait.wait) {
+                    polls[index].waits.push(wait.wait);
+                }
+            }
+        }
 
         // The poll before it, if the task has one.
         let all = &self.timeline.tasks[&task].polls;
@@ -722,6 +852,7 @@ impl Reader {
         let is_job = self.task(id).is_job;
         self.task(id).ended = Some(at);
         self.task(id).queued = None;
+        self.open.remove(&id);
         let Some(&poll) = self.doing[lane].polls.last() else { return };
         if self.timeline.polls[poll].task == id {
             self.timeline.polls[poll].is_last = true;
@@ -774,6 +905,13 @@ impl Reader {
                 }
             }
             Event::Ready { source, read, write } => {
+                let source = named(&self.timeline.named, source, at);
+                let ready = self.ready.entry(source).or_default();
+                for (direction, is_ready) in [read, write].into_iter().enumerate() {
+                    if is_ready {
+                        ready[direction] = at;
+                    }
+                }
                 if let Some(look) = doing.looked {
                     looks[look].ready.push((source, [read, write]));
                 }
@@ -788,10 +926,12 @@ impl Reader {
         poll.map_or(0, |&poll| self.timeline.polls[poll].task)
     }
 
-    fn hold(&mut self, lane: usize, at: u64, resource: u64, line: u64) {
+    fn hold(&mut self, lane: usize, at: u64, resource: u64, line: u64, may_move: bool) {
         let task = self.polled(lane);
+        let step = self.doing[lane].polls.last().map_or(0, |&poll| self.timeline.polls[poll].step);
         let index = self.timeline.holds.len();
-        self.timeline.holds.push(Hold { resource, task, line, begin: at, end: None });
+        let hold = Hold { resource, task, line, begin: at, end: None, may_move, step };
+        self.timeline.holds.push(hold);
         self.timeline.holds_of.entry(resource).or_default().push(index);
         self.held.entry((resource, task)).or_default().push(index);
     }
@@ -843,13 +983,94 @@ impl Reader {
         self.timeline.resources.get(&resource).is_some_and(|info| info.what == What::Watch)
     }
 
-    fn wait(&mut self, lane: usize, wait: Wait) {
-        if let Some(&poll) = self.doing[lane].polls.last() {
-            let waits = &mut self.timeline.polls[poll].waits;
-            if !waits.contains(&wait) {
-                waits.push(wait);
+    fn wait(&mut self, lane: usize, at: u64, waiter: u64, wait: Wait) {
+        let Some(&poll) = self.doing[lane].polls.last() else { return };
+        let told = self.told.entry(lane).or_default();
+        *told += 1;
+        let task = self.timeline.polls[poll].task;
+        let (open, is_crowded) = self.open.entry(task).or_default();
+        // Its next turn has come.
+        open.retain(|wait| wait.poll == poll || !matches!(wait.wait, Wait::Turn));
+        let is_it = |open: &&mut Open| open.waiter == waiter && (waiter > 0 || open.wait == wait);
+        if let Some(open) = open.iter_mut().find(is_it) {
+            if open.wait != wait && !matches!(wait, Wait::Time { .. }) {
+                open.since = at;
             }
+            (open.wait, open.at, open.poll, open.told) = (wait, at, poll, *told);
+            open.is_given_up = false;
+        } else if open.len() < WAITS_MAX {
+            let (told, is_given_up) = (*told, false);
+            open.push(Open { waiter, wait, at, since: at, poll, told, is_given_up });
+        } else {
+            *is_crowded = true;
         }
+    }
+
+    /// Some waits of the task that a thread polls are over.
+    fn end_wait(&mut self, lane: usize, is_over: impl Fn(&Open) -> bool) {
+        if let Some((open, is_crowded)) = self.open.get_mut(&self.polled(lane)) {
+            open.retain(|wait| !is_over(wait));
+            *is_crowded &= !open.is_empty();
+        }
+    }
+
+    /// The last waits that a thread has told of are given up.
+    fn give_up(&mut self, lane: usize, at: u64, waits: u64) {
+        let told = self.told.get(&lane).copied().unwrap_or(0);
+        let Some(&poll) = self.doing[lane].polls.last() else { return };
+        let task = self.timeline.polls[poll].task;
+        let Some((open, _)) = self.open.get_mut(&task) else { return };
+        let is_it = |wait: &&mut Open| match waits {
+            0 => matches!(wait.wait, Wait::Task { .. }),
+            _ => wait.poll == poll && wait.told + waits > told,
+        };
+        for wait in open.iter_mut().filter(is_it) {
+            wait.is_given_up = true;
+            wait.at = at;
+        }
+    }
+
+    /// The drop of a task's future begins. It may give up things, as the poll before did.
+    fn drop_future(&mut self, lane: usize, at: u64, task: u64) {
+        if let Some(&poll) = self.doing[lane].polls.last()
+            && self.timeline.polls[poll].task == task
+        {
+            self.timeline.polls[poll].drops = Some(at);
+        }
+    }
+
+    /// The task that a thread polls has spawned or sent something.
+    fn moves(&mut self, lane: usize) {
+        if let Some(&poll) = self.doing[lane].polls.last() {
+            let poll = &self.timeline.polls[poll];
+            self.timeline.moved.insert(poll.task, poll.step);
+        }
+    }
+
+    /// The number of a source. One with a name gets another one: see [`NAME_BITS`].
+    fn named(&self, source: i64, at: u64) -> i64 {
+        named(&self.timeline.named, source, at)
+    }
+}
+
+/// A source with a name has its place among the names above these bits, from 1.
+const NAME_BITS: u32 = 40;
+
+fn named(names: &[Named], source: i64, at: u64) -> i64 {
+    let is_it = |named: &Named| {
+        named.source == source && named.from <= at && named.to.is_none_or(|to| at <= to)
+    };
+    match names.iter().rposition(is_it) {
+        Some(place) => source | (place as i64 + 1) << NAME_BITS,
+        None => source,
+    }
+}
+
+impl Timeline {
+    /// The name of a source, if it has one.
+    pub(crate) fn name_of(&self, source: i64) -> Option<&str> {
+        let place = usize::try_from(source >> NAME_BITS).ok()?.checked_sub(1)?;
+        self.named.get(place).map(|named| &*named.name)
     }
 }
 
@@ -860,9 +1081,11 @@ fn wait_of(on: &On) -> Wait {
         On::Time { deadline } => Wait::Time { deadline: *deadline },
         On::Task { task } => Wait::Task { task: *task },
         On::Turn => Wait::Turn,
-        On::Resource { resource, line } => {
-            Wait::Resource { resource: resource.id, line: resource.number_of(*line) }
-        }
+        On::Resource { resource, line, permits } => Wait::Resource {
+            resource: resource.id,
+            line: resource.number_of(*line),
+            permits: *permits,
+        },
     }
 }
 

@@ -1,7 +1,9 @@
-//! What a task waits for, and cycles of tasks that wait for each other, in sentences.
+//! What a task waits for, and what stands out of that, in sentences: for the dump of a program that
+//! goes on meanwhile.
 
-use crate::cycle::{self, Blockers};
-use crate::resource::{Resource, blockers, describe};
+use crate::cycle::{Blockers, Certainty, Cycle, Judgement, Need, Needs, judge};
+use crate::resource::{Description, Holder, Resource, What};
+use crate::waits::Open;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Arc;
@@ -11,14 +13,33 @@ use std::time::Duration;
 /// until then, and the clock is read twice for that.
 const SAME_DEADLINE: u64 = 1_000_000;
 
+/// So many nanoseconds a task must have waited for a guard that may have been moved, before its
+/// owner is suspected.
+pub(crate) const PATIENCE: u64 = 10_000_000_000;
+
+/// Of the tasks among which nobody is left, so many are named.
+pub(crate) const NAMED_MAX: usize = 4;
+
 /// What a poll asked for and did not get.
 #[derive(Clone, Debug)]
 pub(crate) enum On {
-    Io { source: i64, write: bool },
-    Time { deadline: u64 },
-    Task { task: u64 },
+    Io {
+        source: i64,
+        write: bool,
+    },
+    Time {
+        deadline: u64,
+    },
+    Task {
+        task: u64,
+    },
     Turn,
-    Resource { resource: Arc<Resource>, line: Option<&'static Location<'static>> },
+    Resource {
+        resource: Arc<Resource>,
+        line: Option<&'static Location<'static>>,
+        /// How many permits. Zero: it is something else.
+        permits: u64,
+    },
 }
 
 impl On {
@@ -32,39 +53,33 @@ impl On {
             }
             (Self::Task { task }, Self::Task { task: other }) => task == other,
             (Self::Turn, Self::Turn) => true,
-            (Self::Resource { resource, line }, Self::Resource { resource: of, line: at }) => {
-                resource.id == of.id && line == at
-            }
+            (
+                Self::Resource { resource, line, permits },
+                Self::Resource { resource: of, line: at, permits: wanted },
+            ) => resource.id == of.id && line == at && permits == wanted,
             _ => false,
-        }
-    }
-
-    fn blockers(&self) -> Blockers {
-        match self {
-            Self::Task { task } => Blockers::one(*task),
-            Self::Resource { resource, .. } => {
-                let holders: Vec<u64> = resource.holders().iter().map(|it| it.task).collect();
-                blockers(resource.what, &holders, resource.provider())
-            }
-            Self::Io { .. } | Self::Time { .. } | Self::Turn => Blockers::default(),
         }
     }
 
     fn text(&self, now: u64, label: &dyn Fn(u64) -> String) -> String {
         match self {
-            Self::Io { source, write: true } => format!("until descriptor {source} can be written"),
-            Self::Io { source, write: false } => format!("until descriptor {source} can be read"),
+            Self::Io { source, write } => crate::sources::text(*source, *write),
             Self::Time { deadline } => match deadline.checked_sub(now) {
                 Some(left) => format!("until {:.1?} from now", Duration::from_nanos(left)),
                 None => format!("until {:.1?} ago", Duration::from_nanos(now - deadline)),
             },
             Self::Task { task } => format!("for the end of {}", label(*task)),
             Self::Turn => "for its next turn, as its budget is used up".to_owned(),
-            Self::Resource { resource, line } => {
-                let holders: Vec<_> =
-                    resource.holders().iter().map(|it| (it.task, it.line)).collect();
-                let (what, location) = (resource.what, resource.location);
-                let text = describe(what, location, &holders, resource.provider(), label);
+            Self::Resource { resource, line, permits } => {
+                let description = Description {
+                    what: resource.what,
+                    location: resource.location,
+                    permits: *permits,
+                    holders: &resource.holders(),
+                    provider: resource.provider(),
+                    numbers: &resource.numbers(),
+                };
+                let text = description.text(label);
                 match line {
                     Some(line) => format!("at {line} for {text}"),
                     None => format!("for {text}"),
@@ -72,6 +87,50 @@ impl On {
             }
         }
     }
+}
+
+/// Who has to act so that a wait for a resource ends. `has_moved` says whether a task has spawned
+/// or sent something since it got a thing by a poll. `age` is how old the wait is.
+pub(crate) fn need(
+    what: What,
+    holders: &[Holder],
+    receiver: Option<(u64, u64)>,
+    is_refilled: bool,
+    age: u64,
+    has_moved: &dyn Fn(u64, u64) -> bool,
+) -> Need {
+    let tasks = |one_is_enough| {
+        let tasks = holders.iter().map(|holder| holder.task).collect();
+        Blockers { tasks, one_is_enough }
+    };
+    let by = match what {
+        What::Mutex | What::RwLock => tasks(false),
+        What::Semaphore => tasks(true),
+        // A channel has one receiver. Who received last has it, unless it was moved since.
+        What::Room => {
+            let Some((task, step)) = receiver else {
+                return Blockers::default().with(Certainty::Anybody);
+            };
+            let certainty =
+                if has_moved(task, step) { Certainty::WereLast } else { Certainty::Perhaps };
+            return Blockers::one(task).with(certainty);
+        }
+        // Many may send or notify, so nobody is known to be the only one.
+        _ => return Blockers::default().with(Certainty::Anybody),
+    };
+    let may_move = |holder: &&Holder| holder.may_move;
+    let certainty = if holders.is_empty() || is_refilled {
+        Certainty::Anybody
+    } else if !holders.iter().any(|holder| holder.may_move) {
+        Certainty::Known
+    } else if age < PATIENCE
+        || holders.iter().filter(may_move).any(|holder| has_moved(holder.task, holder.step))
+    {
+        Certainty::WereLast
+    } else {
+        Certainty::Perhaps
+    };
+    by.with(certainty)
 }
 
 /// What one task waited for after its last poll.
@@ -86,53 +145,227 @@ pub struct Waiting {
     pub(crate) now: u64,
     /// When that poll was, if something was recorded.
     pub(crate) since: u64,
-    /// What it waits for, and since when.
-    pub(crate) waits: Vec<(u64, On)>,
+    /// What that poll has asked for, what earlier ones have, and what was given up.
+    pub(crate) asked: Vec<Open>,
+    pub(crate) kept: Vec<Open>,
+    pub(crate) given_up: Vec<Open>,
+    pub(crate) is_crowded: bool,
+    /// The step of the last poll that has spawned or sent something.
+    pub(crate) moved: u64,
 }
 
 impl Waiting {
     /// For each thing that the task waits for: for how long it has, and the end of a sentence, such
     /// as "for the Mutex made at src/main.rs:3:5". `label` names a task.
     pub fn describe(&self, label: &dyn Fn(u64) -> String) -> Vec<(Duration, String)> {
-        let describe = |(since, on): &(u64, On)| {
-            let time = Duration::from_nanos(self.now.saturating_sub(*since));
-            (time, on.text(self.now, label))
+        let mut all: Vec<(Duration, String)> = Vec::new();
+        for wait in &self.asked {
+            let time = Duration::from_nanos(self.now.saturating_sub(wait.since));
+            let text = wait.on.text(self.now, label);
+            if all.iter().all(|(_, other)| *other != text) {
+                all.push((time, text));
+            }
+        }
+        all
+    }
+
+    /// The handle of a task that has ended wakes nobody, unless it is awaited.
+    fn without(&self, has_ended: &dyn Fn(u64) -> bool) -> Self {
+        let mut left = self.clone();
+        let is_open = |wait: &Open| match wait.on {
+            On::Task { task } => !has_ended(task),
+            _ => true,
         };
-        self.waits.iter().map(describe).collect()
+        left.kept.retain(is_open);
+        left.given_up.retain(is_open);
+        left
+    }
+
+    /// All waits, in the order in which a cycle numbers them.
+    fn wait(&self, number: usize) -> Option<&Open> {
+        self.asked.iter().chain(&self.kept).chain(&self.given_up).nth(number)
     }
 }
 
 /// A recording knows what the tasks wait for.
 pub(crate) fn make_known(all: &[Waiting]) {
-    for (_, on) in all.iter().flat_map(|waiting| &waiting.waits) {
-        if let On::Resource { resource, line } = on {
+    for wait in all.iter().flat_map(|waiting| waiting.asked.iter().chain(&waiting.kept)) {
+        if let On::Resource { resource, line, .. } = &wait.on {
             resource.make_known();
             resource.number_of(*line);
         }
     }
 }
 
-/// A task of a cycle, in which each waits for the next one, and the last for the first.
-#[derive(Clone, Debug)]
-pub struct Link {
-    /// The task's id.
-    pub task: u64,
-    /// What it waits for, as the end of a sentence.
-    pub wait: String,
+/// The tasks of a program that wait, to be judged.
+#[expect(missing_debug_implementations, reason = "it has functions")]
+pub struct Program<'a> {
+    /// The tasks that still wait. Pass no others.
+    pub waiting: &'a [Waiting],
+    /// Nothing else goes on: no task is polled or queued, and no job runs.
+    pub is_all: bool,
+    /// Whether a task has ended.
+    pub has_ended: &'a dyn Fn(u64) -> bool,
+    /// Names a task.
+    pub label: &'a dyn Fn(u64) -> String,
 }
 
-/// The cycles of tasks that wait for each other, so that none of them can go on. Only pass tasks
-/// that still wait. `label` names a task.
-pub fn cycles(all: &[Waiting], label: &dyn Fn(u64) -> String) -> Vec<Vec<Link>> {
-    let by_id: BTreeMap<u64, &Waiting> =
-        all.iter().map(|waiting| (waiting.task, waiting)).collect();
-    let blockers = |waiting: &Waiting| waiting.waits.iter().map(|(_, on)| on.blockers()).collect();
-    let waits = all.iter().map(|waiting| (waiting.task, blockers(waiting))).collect();
+impl Program<'_> {
+    /// What stands out, in sentences: deadlocks first, and then what is one perhaps.
+    pub fn findings(&self) -> Vec<String> {
+        let open: Vec<Waiting> =
+            self.waiting.iter().map(|waiting| waiting.without(self.has_ended)).collect();
+        let by_id: BTreeMap<u64, &Waiting> =
+            open.iter().map(|waiting| (waiting.task, waiting)).collect();
+        let moved = |task: u64, step: u64| {
+            // Of a task that does not wait it is not known.
+            by_id.get(&task).is_none_or(|waiting| waiting.moved >= step)
+        };
+        let need = |waiting: &Waiting, wait: &Open| match &wait.on {
+            On::Task { task } => Blockers::one(*task).with(Certainty::Known),
+            On::Resource { resource, .. } => {
+                let age = waiting.now.saturating_sub(wait.since);
+                let is_refilled = resource.numbers().is_refilled;
+                need(
+                    resource.what,
+                    &resource.holders(),
+                    resource.provided(),
+                    is_refilled,
+                    age,
+                    &moved,
+                )
+            }
+            On::Io { .. } | On::Time { .. } | On::Turn => Need::default(),
+        };
+        let needs = |waiting: &Waiting| {
+            let all = |waits: &[Open]| waits.iter().map(|wait| need(waiting, wait)).collect();
+            Needs {
+                asked: all(&waiting.asked),
+                kept: all(&waiting.kept),
+                given_up: all(&waiting.given_up),
+                is_crowded: waiting.is_crowded,
+            }
+        };
+        let all = open.iter().map(|waiting| (waiting.task, needs(waiting))).collect();
 
-    let link = |(task, index): (u64, usize)| {
-        let waiting = by_id[&task];
-        Link { task, wait: waiting.waits[index].1.text(waiting.now, label) }
+        let Judgement { deadlocks, perhaps, is_quiet } = judge(&all, self.is_all);
+        let link = |(task, number): &(u64, usize)| {
+            let waiting = by_id[task];
+            let wait = waiting.wait(*number).map(|wait| wait.on.text(waiting.now, self.label));
+            format!("{} waits {}", (self.label)(*task), wait.unwrap_or_default())
+        };
+        let given_up = |cycle: &Cycle| {
+            let all = cycle.iter().flat_map(|(task, _)| {
+                let waiting = by_id[task];
+                waiting.given_up.iter().map(|wait| wait.on.text(waiting.now, self.label))
+            });
+            all.collect::<Vec<String>>()
+        };
+        let mut findings: Vec<String> = Vec::new();
+        for cycle in &deadlocks {
+            findings.push(format!("deadlock: {}", cycle_text(cycle, link)));
+        }
+        for cycle in &perhaps {
+            let assumption = assumption(&given_up(cycle));
+            findings.push(format!("perhaps a deadlock: {}; {assumption}", cycle_text(cycle, link)));
+        }
+        findings.extend(self.handed_over());
+        if is_quiet && deadlocks.is_empty() {
+            let text = |waiting: &Waiting| {
+                let label = (self.label)(waiting.task);
+                let waits: Vec<String> =
+                    waiting.describe(self.label).into_iter().map(|(_, text)| text).collect();
+                format!("{label} waits {}", waits.join(", or "))
+            };
+            let named = self.waiting.iter().take(NAMED_MAX).map(text).collect();
+            findings.push(nobody_text(self.waiting.len(), named));
+        }
+        findings
+    }
+
+    /// Locks that were given to a future which its task does not poll.
+    fn handed_over(&self) -> Vec<String> {
+        let mut findings = Vec::new();
+        for waiting in self.waiting {
+            for asked in &waiting.asked {
+                let On::Resource { resource, line, .. } = &asked.on else { continue };
+                if !resource.what.is_lock() || !resource.holders().is_empty() {
+                    continue;
+                }
+                let first = self.first_in_line(resource.id);
+                let Some((task, first)) = first.filter(|(_, wait)| wait.is_given_up) else {
+                    continue;
+                };
+                let On::Resource { line: at, .. } = &first.on else { continue };
+                findings.push(handed_over_text(
+                    resource.what,
+                    resource.location,
+                    (&(self.label)(waiting.task), *line),
+                    (&(self.label)(task), *at),
+                ));
+            }
+        }
+        findings
+    }
+
+    /// Who has waited longest for a resource.
+    fn first_in_line(&self, resource: u64) -> Option<(u64, &Open)> {
+        let mut first: Option<(u64, &Open)> = None;
+        for waiting in self.waiting {
+            for wait in waiting.asked.iter().chain(&waiting.kept).chain(&waiting.given_up) {
+                let On::Resource { resource: of, .. } = &wait.on else { continue };
+                if of.id == resource && first.is_none_or(|(_, first)| wait.since < first.since) {
+                    first = Some((waiting.task, wait));
+                }
+            }
+        }
+        first
+    }
+}
+
+/// The end of a sentence: who waits for whom.
+pub(crate) fn cycle_text(cycle: &Cycle, link: impl Fn(&(u64, usize)) -> String) -> String {
+    let links: Vec<String> = cycle.iter().map(link).collect();
+    let who = match links.len() {
+        1 => "a task waits for itself",
+        _ => "tasks wait for each other",
     };
-    let cycles = cycle::find(&waits).into_iter();
-    cycles.map(|cycle| cycle.into_iter().map(link).collect()).collect()
+    format!("{who}: {}", links.join("; and "))
+}
+
+/// The end of a sentence: on what it depends whether a cycle is a deadlock.
+pub(crate) fn assumption(given_up: &[String]) -> String {
+    match given_up {
+        [] => "it is one if nobody has moved a guard or a receiver to another task".to_owned(),
+        [first, ..] => format!(
+            "it is one if no task still waits for what a select! or a timeout has given up, such \
+             as {first}"
+        ),
+    }
+}
+
+pub(crate) fn nobody_text(count: usize, named: Vec<String>) -> String {
+    let more = if count > NAMED_MAX { "; and more" } else { "" };
+    format!(
+        "nobody is left who could wake it: all that has not ended ({count}) waits for locks, \
+         channels and tasks, and nothing for a socket or a timer: {}{more}",
+        named.join("; ")
+    )
+}
+
+pub(crate) fn handed_over_text(
+    what: What,
+    location: &Location<'_>,
+    (waiter, line): (&str, Option<&Location<'_>>),
+    (first, asked): (&str, Option<&Location<'_>>),
+) -> String {
+    let at = |line: Option<&Location<'_>>| line.map_or(String::new(), |line| format!(" at {line}"));
+    format!(
+        "handed over: {waiter} waits{} for {} made at {location}, which nobody has: it was given to \
+         a future of {first}, which has asked for it{} and is not polled any more, since a \
+         `select!` or a timeout has given it up. Drop such a future before you ask again",
+        at(line),
+        what.name(),
+        at(asked),
+    )
 }

@@ -2,23 +2,66 @@
 //! feature `waits`, and while something is recorded.
 //!
 //! A poll tells what it asks for and does not get. That is kept here under the id of its task,
-//! together with the number of the poll. It is forgotten when the task ends, and means nothing once
-//! the task was polled again: who asks compares the numbers. So nothing need be done here when a
-//! poll begins.
+//! together with the number of the poll, until the future that asked is ready or dropped, or the
+//! task has ended. A later poll need not ask again: a set of futures polls only those that were
+//! woken. So there are three kinds of waits:
+//!
+//! * those of the last poll,
+//! * those that an earlier poll has asked for, whose futures are still there,
+//! * those that were given up, as by a `select!` that borrows a future and takes another branch.
+//!
+//! Nothing need be done here when a poll begins: who asks compares the number of the poll with that
+//! of the task's last one.
 //!
 //! It is told in the poll, and not when that has ended: then the task may be polled by another
 //! thread already.
 
 use crate::recorder::{self, Recording, clock};
 use crate::resource::lock;
-pub use crate::waiting::{Link, Waiting, cycles};
 use crate::waiting::{On, make_known};
-use std::collections::HashMap;
+pub use crate::waiting::{Program, Waiting};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
 /// How many tables there are, so that workers seldom meet at one.
 const TABLES: usize = 64;
+
+/// So many waits of one task are known.
+const WAITS_MAX: usize = 1_024;
+
+/// A timer that has expired so long ago has woken its task, which has not asked for it again.
+const EXPIRED: u64 = 1_000_000_000;
+
+/// Something that a task has asked for and not got.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    /// The place in memory of the future that waits. Zero: a `poll_` function does, and nothing
+    /// tells when it is given up.
+    pub(crate) waiter: u64,
+    pub(crate) on: On,
+    pub(crate) since: u64,
+    /// The step of the poll that has asked last.
+    pub(crate) asked: u64,
+    /// How many waits its thread had told of then.
+    pub(crate) told: u64,
+    /// How many events of the kernel had been told of then.
+    events: u64,
+    /// A future that has ended meanwhile had asked for it.
+    pub(crate) is_given_up: bool,
+}
+
+/// Who asks for something.
+pub(crate) struct Asked {
+    pub(crate) task: u64,
+    pub(crate) step: u64,
+    /// How many waits the thread has told of, with this one.
+    pub(crate) told: u64,
+    pub(crate) waiter: u64,
+    /// The poll has spawned or sent something.
+    pub(crate) has_moved: bool,
+}
 
 /// What a table keeps of a task.
 struct Entry {
@@ -28,9 +71,11 @@ struct Entry {
     since: u64,
     /// The runtime whose worker polled it.
     runtime: Option<u64>,
-    waits: Vec<(u64, On)>,
-    /// What the task waited for after the poll before.
-    before: Vec<(u64, On)>,
+    waits: Vec<Open>,
+    /// There were more waits than are kept.
+    is_crowded: bool,
+    /// The last poll that has spawned or sent something.
+    moved: u64,
     /// It is the future of a `block_on`, and its poll has ended.
     is_settled: bool,
 }
@@ -42,7 +87,8 @@ impl Entry {
             since: 0,
             runtime: recorder::runtime(),
             waits: Vec::new(),
-            before: Vec::new(),
+            is_crowded: false,
+            moved: 0,
             is_settled: false,
         }
     }
@@ -53,12 +99,16 @@ impl Entry {
             return;
         }
         self.step = step;
-        self.before.clear();
-        std::mem::swap(&mut self.before, &mut self.waits);
+        self.waits.retain(|wait| !matches!(wait.on, On::Turn));
         if recorder::is_recording() {
             // The poll has just been recorded.
             self.since = recorder::last();
         }
+    }
+
+    fn end(&mut self, is_over: impl Fn(&Open) -> bool) {
+        self.waits.retain(|wait| !is_over(wait));
+        self.is_crowded &= !self.waits.is_empty();
     }
 }
 
@@ -97,18 +147,89 @@ pub(crate) fn polls(task: u64, step: u64) {
     table(task).entry(task).or_insert_with(Entry::new).begin(step);
 }
 
-/// Keeps what a poll asks for and does not get. What the task had waited for before is waited for
-/// since then.
-pub(crate) fn keep(task: u64, step: u64, on: On) {
+/// Keeps what a poll asks for and does not get.
+pub(crate) fn keep(asked: &Asked, on: On) {
+    let Asked { task, step, told, waiter, has_moved } = *asked;
+    let events = EVENTS.load(Ordering::Relaxed);
     let mut table = table(task);
     let entry = table.entry(task).or_insert_with(Entry::new);
     entry.begin(step);
-    let is_same = |(_, other): &&(u64, On)| other.is_same(&on);
-    if entry.waits.iter().any(|other| is_same(&other)) {
+    if has_moved {
+        entry.moved = step;
+    }
+    let is_it = |wait: &&mut Open| {
+        let is_same_future = waiter > 0 && wait.waiter == waiter;
+        is_same_future || (waiter == wait.waiter && wait.on.is_same(&on))
+    };
+    if let Some(wait) = entry.waits.iter_mut().find(is_it) {
+        // Another future may have come to the place of one that was moved away.
+        if !wait.on.is_same(&on) {
+            wait.since = clock();
+            wait.on = on;
+        }
+        (wait.asked, wait.told, wait.events) = (step, told, events);
+        wait.is_given_up = false;
         return;
     }
-    let since = entry.before.iter().find(is_same).map(|(since, _)| *since);
-    entry.waits.push((since.unwrap_or_else(clock), on));
+    if entry.waits.len() >= WAITS_MAX {
+        entry.is_crowded = true;
+        return;
+    }
+    let since = clock();
+    entry.waits.push(Open { waiter, on, since, asked: step, told, events, is_given_up: false });
+}
+
+/// Some waits of a task are over.
+pub(crate) fn end(task: u64, is_over: impl Fn(&Open) -> bool) {
+    if let Some(entry) = table(task).get_mut(&task) {
+        entry.end(is_over);
+    }
+}
+
+/// Some waits of a task are given up.
+pub(crate) fn give_up(task: u64, is_it: impl Fn(&Open) -> bool) {
+    if let Some(entry) = table(task).get_mut(&task) {
+        let given_up = |wait: &&mut Open| is_it(wait);
+        entry.waits.iter_mut().filter(given_up).for_each(|wait| wait.is_given_up = true);
+    }
+}
+
+/// A poll has spawned or sent something. (If nothing is kept of its task, that may have ended.)
+pub(crate) fn moves(task: u64, step: u64) {
+    if let Some(entry) = table(task).get_mut(&task) {
+        entry.moved = step;
+    }
+}
+
+/// How many events of the kernel were told of, and for each source that of its last one, for
+/// reading and for writing.
+static EVENTS: AtomicU64 = AtomicU64::new(0);
+static LAST_EVENTS: LazyLock<Mutex<HashMap<i64, [u64; 2]>>> = LazyLock::new(Default::default);
+
+/// The kernel has reported a source. What waits for it by a `poll_` function is woken, and has to
+/// ask again.
+pub(crate) fn ready(source: i64, directions: [bool; 2]) {
+    let number = EVENTS.fetch_add(1, Ordering::Relaxed) + 1;
+    let mut all = lock(&LAST_EVENTS);
+    let last = all.entry(source).or_default();
+    for direction in [0, 1] {
+        if directions[direction] {
+            last[direction] = number;
+        }
+    }
+}
+
+/// The runtimes that have a worker and have not ended.
+static RUNTIMES: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+/// A thread runs a worker of a runtime.
+pub(crate) fn runtime_works(runtime: u64) {
+    lock(&RUNTIMES).insert(runtime);
+}
+
+/// How many runtimes there are whose tasks may wake others.
+pub fn runtimes() -> usize {
+    lock(&RUNTIMES).len()
 }
 
 /// The future of a `block_on` is being polled. Nobody else knows that.
@@ -133,11 +254,30 @@ pub(crate) fn forget(task: u64) {
 
 /// A runtime has ended, and all its tasks with it.
 pub(crate) fn forget_runtime(runtime: u64) {
+    lock(&RUNTIMES).remove(&runtime);
     for table in TASKS.iter() {
         let is_its = |_: &u64, entry: &mut Entry| entry.runtime == Some(runtime);
         let entries: Vec<_> = lock(table).extract_if(is_its).collect();
         drop(entries);
     }
+}
+
+/// The futures of `block_on`s that have not ended.
+static MAINS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+/// A `block_on` begins.
+pub(crate) fn blocks_on(task: u64) {
+    lock(&MAINS).insert(task);
+}
+
+/// A `block_on` has ended.
+pub(crate) fn main_ended(task: u64) {
+    lock(&MAINS).remove(&task);
+}
+
+/// The futures of `block_on`s that have not ended.
+pub fn mains() -> Vec<u64> {
+    lock(&MAINS).iter().copied().collect()
 }
 
 /// What all tasks wait for that were polled and have not ended, in the order of their ids.
@@ -146,23 +286,61 @@ pub(crate) fn forget_runtime(runtime: u64) {
 /// [`Waiting::step`] with the number of its polls.
 pub fn waiting() -> Vec<Waiting> {
     let now = clock();
+    // Before the waits: what is told meanwhile ends none of them.
+    let last_events = lock(&LAST_EVENTS).clone();
     let mut all = Vec::new();
     for table in TASKS.iter() {
         let of_table = lock(table);
         // The future of a `block_on` is polled from an odd step on.
         let is_known = |entry: &Entry| entry.is_settled || entry.step.is_multiple_of(2);
         let known = of_table.iter().filter(|(_, entry)| is_known(entry));
-        let waiting = |(&task, entry): (&u64, &Entry)| Waiting {
-            task,
-            step: entry.step,
-            now,
-            since: entry.since,
-            waits: entry.waits.clone(),
-        };
-        all.extend(known.map(waiting));
+        all.extend(known.map(|(&task, entry)| entry.waiting(task, now, &last_events)));
     }
     all.sort_by_key(|waiting: &Waiting| waiting.task);
     all
+}
+
+impl Entry {
+    fn waiting(&self, task: u64, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> Waiting {
+        let mut waiting = Waiting {
+            task,
+            step: self.step,
+            now,
+            since: self.since,
+            asked: Vec::new(),
+            kept: Vec::new(),
+            given_up: Vec::new(),
+            is_crowded: self.is_crowded,
+            moved: self.moved,
+        };
+        for wait in &self.waits {
+            let is_asked = wait.asked == self.step && !wait.is_given_up;
+            let list = match is_asked {
+                true => &mut waiting.asked,
+                false if wait.is_over(now, last_events) => continue,
+                false if wait.is_given_up => &mut waiting.given_up,
+                false => &mut waiting.kept,
+            };
+            list.push(wait.clone());
+        }
+        waiting
+    }
+}
+
+impl Open {
+    /// Whether a wait that the last poll has not asked for is over, though nothing told so.
+    fn is_over(&self, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> bool {
+        match &self.on {
+            On::Turn => true,
+            On::Time { deadline } => deadline.saturating_add(EXPIRED) < now,
+            On::Io { source, write } => {
+                let last = last_events.get(source).map_or(0, |last| last[usize::from(*write)]);
+                self.waiter == 0 && last > self.events
+            }
+            On::Resource { resource, .. } => self.waiter == 0 && resource.is_gone(),
+            On::Task { .. } => false,
+        }
+    }
 }
 
 /// What is recorded now. The threads go on meanwhile.

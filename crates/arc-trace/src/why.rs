@@ -1,14 +1,14 @@
 //! Why a poll began when it did, and what stands out in a timeline.
 
-use crate::timeline::{By, Look, Place, Poll, Task, Timeline, Wait};
+use crate::timeline::{By, Look, Place, Poll, Queued, Task, Timeline, Wait};
 use std::collections::BTreeMap;
 
 /// A poll is long if it takes longer than this, in nanoseconds.
 pub(crate) const LONG_POLL: u64 = 10_000_000;
 
-/// Work that waits for less than this while a worker sleeps is none of anybody's fault: to wake a
-/// worker takes some time, and arc waits for up to a millisecond before it does on crowded cores.
-/// The same is true of a timer. Of what it is late, most is slack then, and the rest a wake-up.
+/// Work that waits for less than this while a worker sleeps is nobody's fault: to wake a worker takes
+/// some time, and on crowded cores it takes until the kernel lets it run. The same is true of a
+/// timer: most of what it is late is slack then, and the rest a wake-up.
 pub(crate) const LATE: u64 = 2_000_000;
 
 /// arc lets timers expire together, at the end of 131 us. See `SLACK` in `driver/timers.rs` of arc.
@@ -366,12 +366,11 @@ impl Timeline {
         Some(format!("a poll of {}, which took {} of it", self.label(task), time(took)))
     }
 
-    /// What stands out: panics first, and then what was the most expensive.
+    /// What stands out: panics first, then what cannot go on, and then what was the most expensive.
+    /// What the system did comes last, in one line.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = self.polls_that_go_on();
         findings.extend(self.long_polls());
-        findings.extend(self.late_polls());
-        findings.extend(self.slept_while_work_waited());
         findings.extend(self.waits_for_ever());
         findings.extend(self.wake_ups_for_nothing());
         findings.extend(self.waits_for_resources());
@@ -381,13 +380,20 @@ impl Timeline {
         findings.extend(self.unanswered());
         findings.extend(self.seen_again());
         findings.extend(self.piles_up());
+        findings.extend(self.grows());
+        findings.extend(self.full_channels());
+        findings.extend(self.lost_values());
+        let (of_program, of_system): (Vec<_>, Vec<_>) = self
+            .late_polls()
+            .into_iter()
+            .chain(self.slept_while_work_waited())
+            .partition(|(_, is_system)| !is_system);
+        findings.extend(of_program.into_iter().map(|(finding, _)| finding));
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
-        let deadlocks = self.deadlocks();
-        if deadlocks.is_empty() {
-            findings.splice(..0, self.nobody_is_left());
-        }
-        findings.splice(..0, deadlocks);
+        findings.splice(..0, self.stuck());
+        findings.splice(..0, self.handed_over());
         findings.splice(..0, self.panics());
+        findings.extend(system(of_system.into_iter().map(|(finding, _)| finding).collect()));
         findings
     }
 
@@ -454,6 +460,16 @@ impl Timeline {
             let (label, took) = (self.label(longest.task), time(longest.time(self.end)));
             let lane = self.lane_label(longest.lane);
             let mut text = format!("long poll: {label} held {lane} up for {took}");
+            if let Some(drops) = longest.drops {
+                let dropped = longest.end.unwrap_or(self.end).saturating_sub(drops);
+                if dropped > longest.time(self.end) / 2 {
+                    text += &format!(
+                        ", of which the drop of its future took {}: something in it computes or \
+                         blocks in its `drop`",
+                        time(dropped)
+                    );
+                }
+            }
             if polls.len() > 1 {
                 text += &format!(
                     "; with it, {} polls of tasks from this line took {}",
@@ -466,8 +482,9 @@ impl Timeline {
         by_location.into_values().filter_map(finding).collect()
     }
 
-    /// The polls of each line that had waited the longest in a queue, or for a look at the clock.
-    fn late_polls(&self) -> Vec<Finding> {
+    /// The polls of each line that had waited the longest in a queue, or for a look at the clock,
+    /// and whether that is the system's doing.
+    fn late_polls(&self) -> Vec<(Finding, bool)> {
         let mut worst: BTreeMap<(&str, bool), (usize, u64)> = BTreeMap::new();
         for (index, poll) in self.polls.iter().enumerate() {
             let location = self.tasks[&poll.task].location.as_str();
@@ -482,15 +499,29 @@ impl Timeline {
         }
         let finding = |((_, is_timer), (index, cost)): ((&str, bool), (usize, u64))| {
             let poll = &self.polls[index];
-            let text = match poll.queued?.by {
+            let (text, is_system) = match poll.queued?.by {
                 _ if cost == 0 => return None,
-                By::Look(look) if is_timer => format!("late timer: {}", self.due(index, look).text),
-                _ => format!("late: {}", self.queue_text(poll)),
+                By::Look(look) if is_timer => {
+                    // The thread waited for nothing but this, and was not run in time.
+                    let is_system = self.looks[look].waits;
+                    (format!("late timer: {}", self.due(index, look).text), is_system)
+                }
+                _ => {
+                    let is_system = poll.queued.is_some_and(|queued| self.is_alone(poll, &queued));
+                    (format!("late: {}", self.queue_text(poll)), is_system)
+                }
             };
             let at = poll.begin.saturating_sub(cost);
-            Some(Finding { cost, at, task: Some(poll.task), text })
+            Some((Finding { cost, at, task: Some(poll.task), text }, is_system))
         };
         worst.into_iter().filter_map(finding).collect()
+    }
+
+    /// Whether a task waited for a thread that did nothing else.
+    fn is_alone(&self, poll: &Poll, queued: &Queued) -> bool {
+        let takers = self.takers(poll.task, queued.place, Some(poll.lane));
+        let behind = self.behind(queued.at, poll.begin, &takers, poll.task);
+        !behind.has_gap && behind.time < poll.waited() / 4
     }
 
     /// How long after its deadline the timer that caused a poll was found, in nanoseconds.
@@ -502,13 +533,13 @@ impl Timeline {
         self.deadline_before(index, told).map_or(0, |deadline| told - deadline)
     }
 
-    /// Tasks that waited in a queue while a worker slept.
-    fn slept_while_work_waited(&self) -> Vec<Finding> {
+    /// Tasks that waited in a queue while a worker slept, and whether that had been woken.
+    fn slept_while_work_waited(&self) -> Vec<(Finding, bool)> {
         let late = self.polls.iter().filter(|poll| {
             let is_work = poll.queued.is_some_and(|queued| queued.place != Place::Pool);
             is_work && poll.waited() > LATE
         });
-        let mut worst: Option<(u64, &Poll, usize)> = None;
+        let mut worst: Option<(u64, &Poll, usize, bool)> = None;
         for poll in late {
             let Some(queued) = poll.queued else { continue };
             let until = self.sleeps.partition_point(|sleep| sleep.begin < poll.begin);
@@ -518,15 +549,19 @@ impl Timeline {
                 let end = sleep.end.unwrap_or(self.end).min(poll.begin);
                 let slept = end.saturating_sub(sleep.begin.max(queued.at));
                 if slept > LATE && worst.is_none_or(|(most, ..)| slept > most) {
-                    worst = Some((slept, poll, sleep.lane));
+                    // Until when nobody had woken the worker.
+                    let woken = sleep.woken.map_or(end, |(woken, _)| woken.min(end));
+                    let unwoken = woken.saturating_sub(sleep.begin.max(queued.at));
+                    worst = Some((slept, poll, sleep.lane, unwoken < slept / 2));
                 }
             }
         }
-        let Some((cost, poll, lane)) = worst else { return Vec::new() };
+        let Some((cost, poll, lane, was_woken)) = worst else { return Vec::new() };
         let (lane, label) = (self.lane_label(lane), self.label(poll.task));
         let cost_text = time(cost);
         let text = format!("{lane} slept for {cost_text} while {label} waited in a queue");
-        vec![Finding { cost, at: poll.begin.saturating_sub(cost), task: Some(poll.task), text }]
+        let at = poll.begin.saturating_sub(cost);
+        vec![(Finding { cost, at, task: Some(poll.task), text }, was_woken)]
     }
 
     /// Tasks that wait at the end, or did when the end of their runtime dropped them: for a turn,
@@ -647,8 +682,11 @@ impl Timeline {
     /// A sentence's end: what a task waits for, and who has it at a time.
     pub(crate) fn text_of_waits(&self, waits: &[Wait], at: u64) -> String {
         let one = |wait: &Wait| match *wait {
-            Wait::Io { source, write: false } => format!("to read descriptor {source}"),
-            Wait::Io { source, write: true } => format!("to write to descriptor {source}"),
+            Wait::Io { source, write } => match (self.name_of(source), write) {
+                (Some(name), _) => format!("for {name}"),
+                (None, false) => format!("to read descriptor {source}"),
+                (None, true) => format!("to write to descriptor {source}"),
+            },
             Wait::Time { deadline } if deadline > self.end => {
                 format!("for a timer that is due {} after the end", time(deadline - self.end))
             }
@@ -657,7 +695,9 @@ impl Timeline {
             }
             Wait::Task { task } => format!("for {} to end", self.label(task)),
             Wait::Turn => "for its next turn".to_owned(),
-            Wait::Resource { resource, line } => self.resource_text(resource, line, at),
+            Wait::Resource { resource, line, permits } => {
+                self.resource_text(resource, line, permits, at)
+            }
         };
         let waits: Vec<String> = waits.iter().map(one).collect();
         match waits.is_empty() {
@@ -686,6 +726,22 @@ impl Link {
     pub fn time(&self) -> u64 {
         self.to.saturating_sub(self.from)
     }
+}
+
+/// What the system did, in one line: it did not run threads that had something to do.
+fn system(mut findings: Vec<Finding>) -> Option<Finding> {
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost));
+    let longest = findings.first()?;
+    let more = match findings.len() {
+        1 => String::new(),
+        count => format!("; {count} such delays stand out"),
+    };
+    let text = format!(
+        "the system did not run a thread that had work for {}, as on a busy machine{more}: {}",
+        time(longest.cost),
+        longest.text
+    );
+    Some(Finding { text, ..longest.clone() })
 }
 
 /// Whether two runtimes are known to differ.

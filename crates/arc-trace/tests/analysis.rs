@@ -35,12 +35,14 @@ fn events(text: &str) -> Vec<(u64, Event)> {
             ("ended", &[task]) => Event::Ended { task },
             ("blocks_on", &[task]) => Event::BlocksOn { task },
             ("reads" | "writes", &[source]) => {
-                Event::WaitsForIo { source: source as i64, write: what == "writes" }
+                Event::WaitsForIo { source: source as i64, write: what == "writes", waiter: 0 }
             }
             ("ready", &[source]) => {
                 Event::Ready { source: source as i64, read: true, write: false }
             }
-            ("timer", &[deadline]) => Event::WaitsForTime { deadline },
+            // Each timer has a place of its own.
+            ("timer", &[deadline]) => Event::WaitsForTime { deadline, waiter: deadline },
+            ("over", &[deadline]) => Event::NoLongerWaits { waiter: deadline },
             ("waits" | "looks", []) => Event::AsksKernel { waits: what == "waits" },
             ("told", []) => Event::KernelTold,
             ("sleeps", []) => Event::Sleeps,
@@ -120,25 +122,32 @@ fn finds_line(text: &str, part: &str, other: &str) {
     assert!(text.lines().any(has_both), "no line with {part:?} and {other:?} in:\n{text}");
 }
 
-/// A task that is woken by the kernel, and waits for the same again, with so many operations
-/// between.
-fn woken_twice(operations: u32) -> Timeline {
-    recording(&[&format!(
-        "\
-        0 spawned 1, 1 step 1 1, 2 step 1 2, 3 reads 5, 4 polled 1, 5 waits, 9 told, \
-        10 ready 5, 11 step 1 3, 12 step 1 4, 13 reads 5, 14 polled 1 {operations}"
-    )])
+/// A task that is woken by the kernel so often, and waits for the same again, with so many
+/// operations between.
+fn woken(times: u64, operations: u32) -> Timeline {
+    let mut text =
+        "0 spawned 1, 1 step 1 1, 2 step 1 2, 3 reads 5, 4 polled 1, 5 waits, 9 told".to_owned();
+    for time in 1..=times {
+        let (at, step) = (10 * time, 2 * time + 1);
+        text += &format!(
+            ", {at} ready 5, {at}+1 step 1 {step}, {at}+2 step 1 {step}+1, {at}+3 reads 5, \
+             {at}+4 polled 1 {operations}, {at}+5 waits, {at}+6 told"
+        );
+    }
+    recording(&[&text])
 }
 
 #[test]
-fn a_wake_up_that_did_nothing_is_told_and_one_that_read_is_not() {
-    finds(&woken_twice(0), "wake-ups that did nothing: 1; task 1 \"name 1\"");
-    finds_not(&woken_twice(1), "did nothing");
+fn wake_ups_that_did_nothing_are_told_and_those_that_read_are_not() {
+    finds(&woken(10, 0), "wake-ups that did nothing: 10; task 1 \"name 1\"");
+    finds_not(&woken(10, 1), "did nothing");
+    // A few happen in any program.
+    finds_not(&woken(9, 0), "did nothing");
 }
 
 #[test]
 fn an_event_of_the_kernel_is_the_cause_of_the_poll_that_it_brought() {
-    let timeline = woken_twice(1);
+    let timeline = woken(1, 1);
     assert_eq!(timeline.polls[1].queued.map(|queued| queued.by), Some(By::Look(0)));
     let why = timeline.why(1);
     let first = why.links.first().expect("a chain");
@@ -177,7 +186,7 @@ fn a_timer_that_nobody_waits_for_is_not_late() {
         recording(&[&format!(
             "\
             0 spawned 1, 1 step 1 1, 2 step 1 2, 3 timer 500ms, 4 polled 1, 5 waits, \
-            500ms told, 500ms+1 step 1 3, 500ms+2 step 1 4, 500ms+3 timer 500ms+3, \
+            500ms told, 500ms+1 step 1 3, 500ms+2 step 1 4, 500ms+3 over 500ms, \
             500ms+4 timer 700ms, 500ms+5 timer 1000ms, 500ms+6 polled 1, 500ms+7 waits, \
             1000ms+{lateness} told, 1000ms+{lateness}+1 step 1 5, \
             1000ms+{lateness}+2 step 1 6, 1000ms+{lateness}+3 polled 1"
@@ -186,7 +195,7 @@ fn a_timer_that_nobody_waits_for_is_not_late() {
     finds_not(&timeline(0), "late timer");
     // A sleep that ends, and then something that is no timer.
     let other = recording(&["\
-        0 spawned 1, 1 step 1 1, 2 step 1 2, 3 timer 2, 4 reads 7, 5 polled 1, 6 waits, \
+        0 spawned 1, 1 step 1 1, 2 step 1 2, 3 timer 2, 3 over 2, 4 reads 7, 5 polled 1, 6 waits, \
         90ms told, 90ms+1 step 1 3, 90ms+2 step 1 4, 90ms+3 polled 1"]);
     finds_not(&other, "late timer");
     // Its own poll may have held it up.

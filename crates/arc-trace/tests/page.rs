@@ -337,12 +337,12 @@ fn waits() -> Recording {
         spawn(task, name);
     }
     poll(1, 1, 1, &|| {
-        tell::holds(&lock, line);
-        tell::waits_for_time(Duration::from_millis(50));
+        tell::holds(&lock, line, false);
+        tell::waits_for_time(0, Duration::from_millis(50));
     });
-    poll(2, 1, 2, &|| tell::waits_for(&lock, line));
+    poll(2, 1, 2, &|| tell::waits_for(&lock, line, 1, 0));
     poll(3, 1, 3, &|| {
-        tell::waits_for(&lock, line);
+        tell::waits_for(&lock, line, 1, 0);
         tell::waits_for_task(2);
     });
     poll(4, 1, 4, &|| {});

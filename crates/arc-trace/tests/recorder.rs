@@ -77,7 +77,7 @@ fn event_without_a_time_has_that_of_the_one_before() {
     });
     tell::kernel_told();
     tell::ready(5, [true, false]);
-    tell::waits_for_io(5, 0);
+    tell::waits_for_io(0, 5, 0);
     tell::sleeps();
     let times: Vec<u64> =
         recorder.recording().threads[0].records.iter().map(|record| record.at).collect();

@@ -27,6 +27,7 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
 
 /// How much one job reads or writes at most, in bytes, unless somebody sets another number. And how
 /// much of a runtime's may wait in a queue before a writer waits as well.
@@ -75,13 +76,12 @@ impl Ahead {
         Ok(self.end - self.start)
     }
 
-    /// Moves bytes into a buffer, and returns how many.
-    fn take(&mut self, buffer: &mut [u8]) -> usize {
+    /// Moves bytes into a buffer.
+    fn take(&mut self, buffer: &mut ReadBuf<'_>) {
         let bytes = &self.bytes[self.start..self.end];
-        let count = bytes.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&bytes[..count]);
+        let count = bytes.len().min(buffer.remaining());
+        buffer.put_slice(&bytes[..count]);
         self.start += count;
-        count
     }
 
     /// Gives back what has been read: the target's position is where its user believes it to be.
@@ -271,6 +271,8 @@ pub(crate) struct Writer<T: Target> {
     pub(crate) shared: Arc<Shared<T>>,
     pub(crate) buffer_max: usize,
     job: Option<(Doing, JoinHandle<Result<u64>>)>,
+    /// Where a seek goes that was started, and has not been waited for yet.
+    pub(crate) seeking: Option<SeekFrom>,
     report: Arc<Mutex<Report>>,
     number: u64,
     /// It waits for room, in the queue of this runtime.
@@ -296,7 +298,8 @@ impl<T: Target> Writer<T> {
         let number = queue.writers;
         drop(queue);
         let report = Arc::default();
-        Self { shared, buffer_max: BUFFER_MAX, job: None, report, number, waits_in: None }
+        let (job, seeking, waits_in) = (None, None, None);
+        Self { shared, buffer_max: BUFFER_MAX, job, seeking, report, number, waits_in }
     }
 
     /// Waits for the job that is at work. Returns what it did, if there was one.
@@ -340,21 +343,26 @@ impl<T: Target> Writer<T> {
         doing: Doing,
         act: impl FnOnce(&T, &mut Ahead) -> Result<u64> + Send + 'static,
     ) -> Result<()> {
+        if !matches!(doing, Doing::Seek(..)) {
+            self.seeking = None;
+        }
         let (_, shared) = (inside(), self.shared.clone());
         let job = Box::new(move || act(&shared.target, &mut shared.settle()));
         self.job = Some((doing, spawn_job(job).map_err(no_thread)?));
         Ok(())
     }
 
-    /// Moves what was read ahead into a buffer. None if there is nothing, or somebody else has his
+    /// Moves what was read ahead into a buffer. False if there is nothing, or somebody else has his
     /// turn.
-    pub(crate) fn take_ahead(&self, buffer: &mut [u8]) -> Option<usize> {
+    pub(crate) fn take_ahead(&self, buffer: &mut ReadBuf<'_>) -> bool {
         let mut ahead = match self.shared.turn.try_lock() {
             Ok(ahead) => ahead,
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
+            Err(TryLockError::WouldBlock) => return false,
         };
-        (!ahead.is_empty()).then(|| ahead.take(buffer))
+        let is_there = !ahead.is_empty();
+        ahead.take(buffer);
+        is_there
     }
 
     pub(crate) fn poll_write(
@@ -411,6 +419,7 @@ impl<T: Target> Writer<T> {
     }
 
     fn begin_write(&mut self, runtime: Id, bytes: Vec<u8>) {
+        self.seeking = None;
         let mut queue = lock(&self.shared.queue);
         queue.count += 1;
         let last = queue.count;
@@ -448,9 +457,9 @@ impl<T: Target> Writer<T> {
 /// Implements writing for a type around a [`Writer`].
 macro_rules! written_by_jobs {
     ($type:ty) => {
-        /// An error is returned, once, by the operation after the one that took the bytes. Closing
-        /// flushes, and no more: what is written to stays open.
-        impl AsyncWrite for $type {
+        /// An error is returned, once, by the operation after the one that took the bytes. Shutting
+        /// it down flushes, and no more: what is written to stays open.
+        impl tokio::io::AsyncWrite for $type {
             fn poll_write(
                 self: Pin<&mut Self>,
                 context: &mut Context<'_>,
@@ -471,10 +480,16 @@ macro_rules! written_by_jobs {
                 self.get_mut().0.poll_flush(context)
             }
 
-            fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
                 self.poll_flush(context)
             }
         }
+
+        crate::forward::also_writes!($type);
     };
 }
 pub(crate) use written_by_jobs;

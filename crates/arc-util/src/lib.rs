@@ -20,7 +20,7 @@
 //!
 //! The README maps tokio's names to the names here.
 
-// It is there once: see `sync/locks.rs`.
+// It is there once: see `sync/guard.rs`.
 #![deny(unsafe_code)]
 
 mod blocking_io;
@@ -38,6 +38,7 @@ pub mod signal;
 pub mod sync;
 pub mod task;
 pub mod time;
+mod timeout;
 mod wake;
 mod would_block;
 

@@ -357,6 +357,9 @@ macro_rules! __select {
                     has_paid = true;
                 }
 
+                // What is polled from here on is given up when another branch wins.
+                let choice = $crate::__private::Choosing::begins();
+
                 // Drawn for each poll: a branch that uses up the task's budget must not always
                 // be the first.
                 let start = $crate::__start!(branches, $($start)*);
@@ -381,7 +384,7 @@ macro_rules! __select {
                             is_disabled[$number] = true;
                             let (is_selected, output) = $crate::__matches!(output, $p);
                             if is_selected {
-                                __CHOICE.takes($number, branches);
+                                __CHOICE.takes(choice, $number, branches);
                                 return ::std::task::Poll::Ready(__Selected::$variant(output));
                             }
                         })+
@@ -389,6 +392,7 @@ macro_rules! __select {
                     }
                 }
 
+                drop(choice);
                 match is_disabled.contains(&false) {
                     true => ::std::task::Poll::Pending,
                     false => ::std::task::Poll::Ready(__Selected::AllDisabled),
@@ -537,7 +541,7 @@ pub mod private {
     pub use futures_util::future::{maybe_done, try_maybe_done};
     pub use std::pin::pin;
 
-    use crate::sync::told::{Told, What};
+    use crate::sync::told::{Told, What, begins_choice, ends_choice};
     use std::future::Future;
     use std::task::{Context, Poll};
 
@@ -554,8 +558,28 @@ pub mod private {
 
         /// The branch of this number, from 0, has won.
         #[inline]
-        pub fn takes(&self, branch: usize, branches: usize) {
+        pub fn takes(&self, mut choosing: Choosing, branch: usize, branches: usize) {
+            choosing.0 = true;
             self.0.chooses(branch + 1, branches);
+        }
+    }
+
+    /// A poll of a `select!`. Its drop tells that it has ended, and whether a branch has won.
+    #[derive(Debug)]
+    pub struct Choosing(bool);
+
+    impl Choosing {
+        #[inline]
+        pub fn begins() -> Self {
+            begins_choice();
+            Self(false)
+        }
+    }
+
+    impl Drop for Choosing {
+        #[inline]
+        fn drop(&mut self) {
+            ends_choice(self.0);
         }
     }
 

@@ -1,10 +1,11 @@
-//! Intervals, and all of [`arc::time`], so that everything tokio has in `time` is found here.
+//! Time limits, intervals, and all of [`arc::time`]: everything that tokio has in `time`.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use arc::task::consume_budget;
 
+pub use crate::timeout::{Elapsed, Timeout, timeout, timeout_at};
 pub use arc::time::*;
 
 /// tokio's names for what turns an [`Instant`] into std's, and std's into an `Instant`.

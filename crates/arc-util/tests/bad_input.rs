@@ -7,7 +7,7 @@ use crate::net_common::{HOUR, run, runtime, within_limit};
 use arc::task::JoinHandle;
 use arc::time::Instant;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
-use arc_util::net::{SocketAddr, TcpListener, TcpListenerExt, TcpSocket, TcpStreamExt, UdpSocket};
+use arc_util::net::{SocketAddr, TcpListener, TcpSocket, UdpSocket};
 use arc_util::runtime::{Builder, Runtime};
 use arc_util::sync::{Semaphore, mpsc};
 use std::io::ErrorKind::{InvalidInput, TimedOut, WouldBlock};
@@ -92,7 +92,7 @@ fn pipes_in_memory_have_room() {
     run(1, || async {
         let (mut near, mut far) = arc_util::io::duplex(usize::MAX);
         near.write_all(&[7; 100_000]).await.unwrap();
-        near.close().await.unwrap();
+        near.shutdown().await.unwrap();
         let mut bytes = Vec::new();
         far.read_to_end(&mut bytes).await.unwrap();
         assert_eq!(bytes.len(), 100_000);
@@ -127,7 +127,9 @@ fn numbers_of_runtimes_are_those_of_arc() {
         }
     });
     run(1, || async {
-        let error = arc::spawn(async { Runtime::from(runtime(1)).shutdown_timeout(HOUR) }).await.unwrap_err();
+        let error = arc::spawn(async { Runtime::from(runtime(1)).shutdown_timeout(HOUR) })
+            .await
+            .unwrap_err();
         let text = "inside a task or block_on";
         let item = "Runtime::shutdown_timeout";
         panicked(item, "called in a task", text, &*error.into_panic());
@@ -201,7 +203,7 @@ fn times_to_linger_are_rounded_up() {
         ] {
             stream.set_linger(Some(asked)).unwrap();
             assert_eq!(stream.linger().unwrap(), Some(set), "{input}");
-            goes("TcpStreamExt::set_linger", input, format!("{set:?}"));
+            goes("TcpStream::set_linger", input, format!("{set:?}"));
             socket.set_linger(Some(asked)).unwrap();
             assert_eq!(socket.linger().unwrap(), Some(set), "{input}");
             goes("TcpSocket::set_linger", input, format!("{set:?}"));
@@ -222,9 +224,9 @@ fn times_to_live_are_a_byte() {
         for (hops, input) in [(0, "0"), (256, "256"), (u32::MAX, "u32::MAX")] {
             let text = format!("a time to live must be in 1..=255, not {hops}");
             let set = stream.set_ttl(hops);
-            refuses("TcpStreamExt::set_ttl", input, set, InvalidInput, &text);
+            refuses("TcpStream::set_ttl", input, set, InvalidInput, &text);
             let set = listener.set_ttl(hops);
-            refuses("TcpListenerExt::set_ttl", input, set, InvalidInput, &text);
+            refuses("TcpListener::set_ttl", input, set, InvalidInput, &text);
             refuses("UdpSocket::set_ttl", input, udp.set_ttl(hops), InvalidInput, &text);
         }
         assert_eq!(all(), before);

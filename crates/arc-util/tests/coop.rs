@@ -5,8 +5,8 @@ use crate::net_common::{Counter, foreign_block_on};
 use arc::runtime::Builder;
 use arc::task::{consume_budget, yield_now};
 use arc_util::io::{
-    AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, Cursor, SeekFrom, copy,
-    copy_bidirectional, copy_buf, duplex, empty, repeat, sink, split,
+    AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom, copy, copy_bidirectional,
+    copy_buf, duplex, empty, repeat, sink, split,
 };
 use arc_util::sync::{Mutex, RwLock, Semaphore};
 use arc_util::sync::{broadcast, mpsc, oneshot, watch};
@@ -81,7 +81,8 @@ fn copying_lets_others_run() {
         copy_buf(&mut &b"hello"[..], &mut Vec::new()).await.unwrap();
     });
     lets_others_run(async || {
-        let (mut first, mut second) = (Cursor::new(vec![1; 4]), Cursor::new(vec![]));
+        let (mut first, mut second) =
+            (std::io::Cursor::new(vec![1; 4]), std::io::Cursor::new(vec![]));
         copy_bidirectional(&mut first, &mut second).await.unwrap();
     });
 }
@@ -152,7 +153,7 @@ fn what_is_around_tokios_lets_others_run() {
 /// tokio's own types and those of other crates know nothing of arc's budget.
 #[test]
 fn what_is_not_arcs_lets_others_run_if_it_is_cooperative() {
-    let lock = Arc::new(Mutex::new(0)).into_tokio();
+    let lock = tokio::sync::Mutex::new(0);
     lets_others_run(async || *cooperative(lock.lock()).await += 1);
     let (sender, receiver) = async_channel::bounded(1);
     lets_others_run(async || {

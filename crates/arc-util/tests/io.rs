@@ -4,7 +4,7 @@ use crate::common::{at_once, kind, soon, tcp_pair, until, waiting, waits};
 use crate::script::{Bytes, Fails, Script, WaitsForEver};
 use arc::task::consume_budget;
 use arc_util::io::{
-    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, Cursor, copy,
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf, copy,
     copy_bidirectional, copy_bidirectional_with_sizes, copy_buf, duplex, split,
 };
 use std::collections::VecDeque;
@@ -32,7 +32,7 @@ async fn what_goes_into_a_duplex_comes_out_whole_both_ways() {
                     for piece in random(2_000, seed).chunks(333) {
                         writer.write_all(piece).await.unwrap();
                     }
-                    writer.close().await.unwrap();
+                    writer.shutdown().await.unwrap();
                 };
                 let mut all = Vec::new();
                 let receiving = reader.read_to_end(&mut all);
@@ -67,7 +67,7 @@ fn the_ends_of_a_duplex_tell_that_the_other_is_gone() {
     let mut buffer = [0; 8];
     // One end is closed: the opposite direction goes on.
     let mut read = waiting(right.read(&mut buffer));
-    at_once(left.close()).unwrap();
+    at_once(left.shutdown()).unwrap();
     assert_eq!(read.wakes(), 1);
     assert_eq!(read.ready().unwrap(), 0);
     drop(read);
@@ -142,7 +142,7 @@ async fn a_proxy_copies_both_ways_until_both_have_ended() {
     let sent = random(3_000_000, 1);
     let sending = async {
         (&mut &client).write_all(&sent).await.unwrap();
-        (&mut &client).close().await.unwrap();
+        (&mut &client).shutdown().await.unwrap();
     };
     let mut all = Vec::new();
     let mut reader = &client;
@@ -189,14 +189,19 @@ impl AsyncRead for EchoEnd {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
         let mut echo = self.0.lock().unwrap();
         if echo.flushed.is_empty() {
             echo.waits = Some(context.waker().clone());
             return Poll::Pending;
         }
-        Poll::Ready(std::io::Read::read(&mut echo.flushed, buffer))
+        while buffer.remaining() > 0
+            && let Some(byte) = echo.flushed.pop_front()
+        {
+            buffer.put_slice(&[byte]);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -216,7 +221,7 @@ impl AsyncWrite for EchoEnd {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         self.poll_flush(context)
     }
 }
@@ -255,7 +260,7 @@ async fn copying_tries_again_after_an_interruption() {
 #[arc::test]
 async fn copying_into_what_is_full_is_an_error() {
     let mut room = [0; 3];
-    let mut writer = Cursor::new(&mut room[..]);
+    let mut writer = std::io::Cursor::new(&mut room[..]);
     let error = soon(copy(&mut &b"hello"[..], &mut writer)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WriteZero);
     assert_eq!(kind(soon(copy_buf(&mut &b"hello"[..], &mut writer)).await), ErrorKind::WriteZero);
@@ -279,9 +284,11 @@ impl AsyncRead for Endless {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        pin!(consume_budget()).poll(context).map(|()| Ok(buffer.len()))
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        ready!(pin!(consume_budget()).poll(context));
+        buffer.put_slice(&vec![0; buffer.remaining()]);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -300,7 +307,7 @@ impl AsyncWrite for Endless {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
         Poll::Ready(Ok(()))
     }
 }
@@ -349,10 +356,10 @@ async fn copying_reads_on_while_the_writer_waits() {
         let echo = arc::spawn(async move {
             let (mut reader, mut writer) = split(server);
             copy(&mut reader, &mut writer).await?;
-            writer.close().await
+            writer.shutdown().await
         });
         soon(client.write_all(&sent)).await.unwrap();
-        soon(client.close()).await.unwrap();
+        soon(client.shutdown()).await.unwrap();
         received.clear();
         soon(client.read_to_end(&mut received)).await.unwrap();
         assert_eq!(received, sent);

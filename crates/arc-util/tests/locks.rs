@@ -1,9 +1,13 @@
 //! Locks within arc's budget, and the way from them to tokio's types.
 
 use crate::common::{Woken, poll_once, soon};
-use arc_util::sync::{Mutex, MutexGuard, Notify, RwLock, Semaphore, oneshot};
+use arc_util::sync::{
+    Mutex, MutexGuard, Notify, OwnedMutexGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard,
+    RwLock, RwLockWriteGuard, Semaphore, oneshot,
+};
 use arc_util::task::cooperative;
 use arc_util::time::{Duration, timeout};
+use std::fmt::Display;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Waker;
@@ -39,7 +43,7 @@ async fn a_loop_over_a_lock_that_nobody_else_has_yields() {
 /// Once this fails, docs/TOKIO.md can say less.
 #[arc::test]
 async fn a_loop_over_what_takes_no_budget_does_not_yield() {
-    let lock = Arc::new(Mutex::new(0)).into_tokio();
+    let lock = tokio::sync::Mutex::new(0);
     assert!(!yields!(lock.lock()));
     assert!(yields!(cooperative(lock.lock())));
     let (mut sender, receiver) = oneshot::channel::<u32>();
@@ -133,21 +137,16 @@ async fn a_crate_that_asks_for_tokios_types_gets_them() {
         *lock.lock().await += 1;
     }
 
-    async fn push(lock: Arc<tokio::sync::RwLock<Vec<u32>>>, value: u32) {
+    async fn push(lock: &tokio::sync::RwLock<Vec<u32>>, value: u32) {
         lock.write().await.push(value);
     }
 
-    let mutex = Arc::new(Mutex::new(1));
+    let mutex = Mutex::new(1);
     add(&mutex).await;
-    soon(add(&mutex.clone().into_tokio())).await;
-    assert_eq!(*mutex.lock().await, 3);
-
-    let rwlock = Arc::new(RwLock::new(vec![1]));
-    push(rwlock.clone().into_tokio(), 2).await;
-    let theirs = rwlock.clone().into_tokio();
-    let guard = rwlock.read().await;
-    assert!(theirs.try_write().is_err());
-    assert_eq!(*guard, [1, 2]);
+    assert_eq!(*mutex.lock().await, 2);
+    let rwlock = RwLock::new(vec![1]);
+    push(&rwlock, 2).await;
+    assert_eq!(*rwlock.read().await, [1, 2]);
 }
 
 /// As programs write one: it unlocks, waits, and locks again.
@@ -180,92 +179,97 @@ async fn a_condition_is_waited_for() {
     soon(waits).await;
 }
 
-#[cfg(feature = "trace")]
-#[test]
-#[should_panic(expected = "no guard has it")]
-fn with_trace_a_value_that_tokios_type_has_as_well_is_not_given_out() {
-    let mutex = Arc::new(Mutex::new(0));
-    let _theirs = mutex.clone().into_tokio();
-    Arc::into_inner(mutex).expect("tokio's is another Arc").into_inner();
+#[arc::test]
+async fn locks_are_constants_and_dynamic_and_have_guards_that_own_them() {
+    static COUNT: Mutex<u32> = Mutex::const_new(1);
+    static PAIR: RwLock<(u32, u32)> = RwLock::const_with_max_readers((1, 2), 1);
+    *COUNT.lock().await += 1;
+    assert_eq!(*COUNT.lock().await, 2);
+    let first = RwLockWriteGuard::map(PAIR.write().await, |pair| &mut pair.0);
+    assert!(PAIR.try_read().is_err());
+    drop(first);
+    let _one = PAIR.read().await;
+    assert!(PAIR.try_read().is_err());
+
+    let dynamic: Arc<Mutex<dyn Display + Send>> = Arc::new(Mutex::new("a text"));
+    let guard: OwnedMutexGuard<dyn Display + Send> = dynamic.clone().lock_owned().await;
+    assert!(dynamic.try_lock().is_err());
+    assert_eq!(guard.to_string(), "a text");
+    drop(guard);
+    let rwlock: Arc<RwLock<dyn Display + Send + Sync>> = Arc::new(RwLock::new(3));
+    let mut guard = rwlock.clone().write_owned().await;
+    assert!(rwlock.try_read().is_err());
+    assert!(Arc::ptr_eq(OwnedRwLockWriteGuard::rwlock(&guard), &rwlock));
+    assert_eq!((*guard).to_string(), "3");
+    let _ = &mut *guard;
+    assert_eq!(guard.downgrade().to_string(), "3");
 }
 
-/// With the feature, a value has a known size, and a lock is shared when it is first used.
-#[cfg(not(feature = "trace"))]
-mod without_trace {
-    use super::*;
-    use arc_util::sync::{OwnedMutexGuard, OwnedRwLockReadGuard, RwLockWriteGuard};
-    use std::fmt::Display;
+/// It is alive as long as it has its share, and stands at a round address.
+#[repr(align(64))]
+struct Drops {
+    _alive: Arc<()>,
+    bytes: [u8; 3],
+}
 
-    #[arc::test]
-    async fn locks_are_constants_and_dynamic_and_have_guards_that_own_them() {
-        static COUNT: Mutex<u32> = Mutex::const_new(1);
-        static PAIR: RwLock<(u32, u32)> = RwLock::const_with_max_readers((1, 2), 1);
-        *COUNT.lock().await += 1;
-        assert_eq!(*COUNT.lock().await, 2);
-        let first = RwLockWriteGuard::map(PAIR.write().await, |pair| &mut pair.0);
-        assert!(PAIR.try_read().is_err());
-        drop(first);
-        let _one = PAIR.read().await;
-        assert!(PAIR.try_read().is_err());
-
-        let dynamic: Arc<Mutex<dyn Display + Send>> = Arc::new(Mutex::new("a text"));
-        let guard: OwnedMutexGuard<dyn Display + Send> = dynamic.clone().lock_owned().await;
-        assert!(dynamic.try_lock().is_err());
-        assert_eq!(guard.to_string(), "a text");
-        drop(guard);
-        let theirs: Arc<tokio::sync::Mutex<dyn Display + Send>> = dynamic.into_tokio();
-        assert_eq!(theirs.lock().await.to_string(), "a text");
+impl Drops {
+    fn new(alive: &Arc<()>, bytes: &[u8; 3]) -> Self {
+        Self { _alive: alive.clone(), bytes: *bytes }
     }
+}
 
-    /// It is alive as long as it has its share, and stands at a round address.
-    #[repr(align(64))]
-    struct Drops {
-        _alive: Arc<()>,
-        bytes: [u8; 3],
+trait Bytes: Send + Sync {
+    fn bytes(&self) -> &[u8];
+}
+
+impl Bytes for Drops {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
+}
 
-    impl Drops {
-        fn new(alive: &Arc<()>, bytes: &[u8; 3]) -> Self {
-            Self { _alive: alive.clone(), bytes: *bytes }
-        }
-    }
+/// What the only `unsafe` of the crate relies on.
+#[arc::test]
+async fn a_guard_that_owns_its_lock_keeps_it_where_it_is_and_drops_it_once() {
+    let alive = Arc::new(());
+    let mutex: Arc<Mutex<dyn Bytes>> = Arc::new(Mutex::new(Drops::new(&alive, b"one")));
+    let (weak, address) = (Arc::downgrade(&mutex), Arc::as_ptr(&mutex).cast::<u8>());
+    let guard = mutex.lock_owned().await;
+    assert_eq!(guard.bytes(), b"one");
+    assert_eq!(Arc::as_ptr(OwnedMutexGuard::mutex(&guard)).cast::<u8>(), address);
+    let again = weak.upgrade().expect("the guard keeps it alive");
+    assert!(again.clone().try_lock_owned().is_err());
+    drop(guard);
+    assert_eq!((Arc::strong_count(&again), Arc::strong_count(&alive)), (1, 2));
+    drop(again);
+    assert_eq!((weak.strong_count(), Arc::strong_count(&alive)), (0, 1));
 
-    trait Bytes: Send + Sync {
-        fn bytes(&self) -> &[u8];
-    }
+    let values = [b"one", b"two", b"six"].map(|bytes| Drops::new(&alive, bytes));
+    let rwlock: Arc<RwLock<[Drops]>> = Arc::new(RwLock::new(values));
+    let last = OwnedRwLockReadGuard::map(rwlock.read_owned().await, |all| &all[2]);
+    // Now the guard has the last one.
+    assert_eq!((last.bytes(), Arc::strong_count(&alive)), (&b"six"[..], 4));
+    drop(last);
+    assert_eq!(Arc::strong_count(&alive), 1);
+}
 
-    impl Bytes for Drops {
-        fn bytes(&self) -> &[u8] {
-            &self.bytes
-        }
-    }
+/// A future that waits for a lock that it owns, and is dropped meanwhile.
+#[arc::test]
+async fn a_future_that_owns_its_lock_leaves_the_line_before_the_lock_goes() {
+    let alive = Arc::new(());
+    let mutex = Arc::new(Mutex::new(Drops::new(&alive, b"one")));
+    let guard = mutex.clone().lock_owned().await;
+    let mut waits = Box::pin(mutex.clone().lock_owned());
+    assert!(poll_once(waits.as_mut(), Waker::noop()).is_pending());
+    drop((mutex, guard));
+    assert_eq!(Arc::strong_count(&alive), 2);
+    drop(waits);
+    assert_eq!(Arc::strong_count(&alive), 1);
 
-    /// What the only `unsafe` of the crate relies on.
-    #[arc::test]
-    async fn a_lock_that_became_tokios_is_the_same_in_memory_and_dropped_once() {
-        assert_eq!(size_of::<Mutex<Drops>>(), size_of::<tokio::sync::Mutex<Drops>>());
-        assert_eq!(align_of::<RwLock<Drops>>(), align_of::<tokio::sync::RwLock<Drops>>());
-
-        let alive = Arc::new(());
-        let mutex: Arc<Mutex<dyn Bytes>> = Arc::new(Mutex::new(Drops::new(&alive, b"one")));
-        let (weak, address) = (Arc::downgrade(&mutex), Arc::as_ptr(&mutex).cast::<u8>());
-        let guard = mutex.lock_owned().await;
-        assert_eq!(guard.bytes(), b"one");
-        assert_eq!(Arc::as_ptr(OwnedMutexGuard::mutex(&guard)).cast::<u8>(), address);
-        let again = weak.upgrade().expect("the guard keeps it alive");
-        assert!(again.clone().try_lock_owned().is_err());
-        drop(guard);
-        // The one of the type here is the last one, and gives the memory back.
-        assert_eq!((Arc::strong_count(&again), Arc::strong_count(&alive)), (1, 2));
-        drop(again);
-        assert_eq!((weak.strong_count(), Arc::strong_count(&alive)), (0, 1));
-
-        let values = [b"one", b"two", b"six"].map(|bytes| Drops::new(&alive, bytes));
-        let rwlock: Arc<RwLock<[Drops]>> = Arc::new(RwLock::new(values));
-        let last = OwnedRwLockReadGuard::map(rwlock.read_owned().await, |all| &all[2]);
-        // Now tokio's is the last one.
-        assert_eq!((last.bytes(), Arc::strong_count(&alive)), (&b"six"[..], 4));
-        drop(last);
-        assert_eq!(Arc::strong_count(&alive), 1);
-    }
+    let notify = Arc::new(Notify::new());
+    let weak = Arc::downgrade(&notify);
+    let mut notified = Box::pin(notify.notified_owned());
+    assert!(poll_once(notified.as_mut(), Waker::noop()).is_pending());
+    drop(notified);
+    assert_eq!(weak.strong_count(), 0);
 }

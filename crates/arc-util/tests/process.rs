@@ -369,7 +369,7 @@ async fn a_full_pipe_has_room_again() {
     let mut input = child.stdin.take().unwrap();
     let written = fill(&mut input).await;
     assert!(written > 0);
-    gate.write_all(b"read\n").await.unwrap();
+    futures_util::AsyncWriteExt::write_all(&mut gate, b"read\n").await.unwrap();
     soon(input.write_all(b"x")).await.unwrap();
     drop(input);
     let output = soon(child.wait_with_output()).await.unwrap();

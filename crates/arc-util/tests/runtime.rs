@@ -176,7 +176,10 @@ fn a_signal_prints_a_dump_even_if_the_workers_hang() {
     let line = || lines.recv_timeout(DEADLINE).expect("a line of the report");
     assert_eq!(line(), "arc: 1 unfinished task, 1 worker");
     let task = line();
-    assert!(task.contains("\"hangs\", spawned at ") && task.contains("running on worker 0"), "{task}");
+    assert!(
+        task.contains("\"hangs\", spawned at ") && task.contains("running on worker 0"),
+        "{task}"
+    );
     crate::common::ended(child);
 }
 

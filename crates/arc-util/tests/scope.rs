@@ -139,7 +139,7 @@ fn sockets_and_tasks_of_the_runtime_work_in_them() {
                 scope.spawn(async move {
                     let (client, server) = crate::common::tcp_pair().await;
                     let sent = arc::spawn(async move {
-                        use arc::io::AsyncWriteExt;
+                        use arc_util::io::AsyncWriteExt;
                         (&client).write_all(&[number]).await
                     });
                     let mut byte = [0];

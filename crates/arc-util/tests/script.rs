@@ -1,6 +1,6 @@
 //! A stream that does what a test has written down for it.
 
-use arc_util::io::{AsyncRead, AsyncWrite};
+use arc_util::io::{AsyncRead, AsyncWrite, ReadBuf};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -10,12 +10,11 @@ use std::task::{Context, Poll};
 pub enum Line {
     Bytes(&'static [u8]),
     Fails(ErrorKind),
-    Waits,
-    /// This line stays: all later attempts wait as well.
+    /// No attempt finds anything any more.
     WaitsForEver,
 }
 
-pub use Line::{Bytes, Fails, Waits, WaitsForEver};
+pub use Line::{Bytes, Fails, WaitsForEver};
 
 /// Its reads find the lines, one after the other, and then the end of the input. It keeps what is
 /// written to it, and a `!` when it is closed. Its close waits once, and no flush may follow.
@@ -87,23 +86,23 @@ impl AsyncRead for Script {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
         self.attempt()?;
-        let each = self.each;
+        let most = self.each.min(buffer.remaining());
         Poll::Ready(match self.lines.front_mut() {
-            None => Ok(0),
+            None => Ok(()),
             Some(WaitsForEver) => return Poll::Pending,
-            Some(Bytes(bytes)) if bytes.len() > buffer.len().min(each) => {
-                let (first, rest) = bytes.split_at(buffer.len().min(each));
-                buffer[..first.len()].copy_from_slice(first);
+            Some(Bytes(bytes)) if bytes.len() > most => {
+                let (first, rest) = bytes.split_at(most);
+                buffer.put_slice(first);
                 *bytes = rest;
-                Ok(first.len())
+                Ok(())
             }
             Some(_) => match self.lines.pop_front() {
                 Some(Bytes(bytes)) => {
-                    buffer[..bytes.len()].copy_from_slice(bytes);
-                    Ok(bytes.len())
+                    buffer.put_slice(bytes);
+                    Ok(())
                 }
                 Some(Fails(kind)) => Err(kind.into()),
                 _ => return Poll::Pending,
@@ -136,7 +135,7 @@ impl AsyncWrite for Script {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         self.attempt_to_flush()?;
         if !std::mem::replace(&mut self.is_closing, true) {
             context.waker().wake_by_ref();

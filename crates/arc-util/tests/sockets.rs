@@ -2,9 +2,8 @@
 
 use crate::common::{kind, soon, tcp_pair, waiting, waits};
 #[cfg(unix)]
-use arc_util::io::ReadyExt;
 use arc_util::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready};
-use arc_util::net::{TcpListener, TcpListenerExt, TcpSocket, TcpStream, TcpStreamExt, UdpSocket};
+use arc_util::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -121,7 +120,6 @@ async fn a_guard_can_be_cleared_of_a_part() {
     assert!(waits(near.readable()));
 }
 
-#[cfg(feature = "bytes")]
 #[arc::test]
 async fn what_is_received_goes_to_the_end_of_a_buffer() {
     let (near, mut far) = tcp_pair().await;
@@ -160,7 +158,7 @@ async fn what_is_received_goes_to_the_end_of_a_buffer() {
     assert_eq!(&room, b"lo");
 }
 
-#[cfg(all(unix, feature = "bytes"))]
+#[cfg(unix)]
 #[arc::test]
 async fn unix_sockets_and_pipes_read_to_the_end_of_a_buffer() {
     use arc_util::net::unix::pipe::pipe;

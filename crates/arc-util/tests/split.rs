@@ -1,8 +1,8 @@
 //! What TCP and Unix streams have in common: owned halves, and attempts that do not wait.
 
 use crate::common::{all_text, kind, soon, tcp_pair};
-use arc::io::{AsyncReadExt, AsyncWriteExt};
-use arc_util::net::{IntoSplit, TcpStreamExt, tcp};
+use arc_util::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::net::tcp;
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 
 /// Makes each function a test that gets the two ends of a connection, of both kinds.
@@ -36,7 +36,7 @@ macro_rules! on_both_kinds {
 on_both_kinds! {
     async fn dropped_write_half_ends_the_stream_and_the_read_half_goes_on(left, right) {
         let mut right = right;
-        let (mut reader, mut writer) = IntoSplit::into_split(left);
+        let (mut reader, mut writer) = left.into_split();
         writer.write_all(b"last words").await.unwrap();
         drop(writer);
         let mut text = String::new();
@@ -48,7 +48,7 @@ on_both_kinds! {
     }
 
     async fn forgotten_write_half_leaves_the_stream_open(left, right) {
-        let (reader, writer) = IntoSplit::into_split(left);
+        let (reader, writer) = left.into_split();
         writer.forget();
         // The read half is the stream, too.
         (&mut &*reader).write_all(b"!").await.unwrap();
@@ -60,10 +60,10 @@ on_both_kinds! {
 
     async fn closed_write_half_ends_the_stream_before_it_is_dropped(left, right) {
         let mut right = right;
-        let (_reader, mut writer) = IntoSplit::into_split(left);
+        let (_reader, mut writer) = left.into_split();
         writer.write_all(b"all").await.unwrap();
         writer.flush().await.unwrap();
-        writer.close().await.unwrap();
+        writer.shutdown().await.unwrap();
         let mut text = String::new();
         right.read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "all");
@@ -71,8 +71,8 @@ on_both_kinds! {
     }
 
     async fn halves_come_together_again_if_they_are_of_one_stream(left, right) {
-        let (left_read, left_write) = IntoSplit::into_split(left);
-        let (right_read, right_write) = IntoSplit::into_split(right);
+        let (left_read, left_write) = left.into_split();
+        let (right_read, right_write) = right.into_split();
         let error = left_read.reunite(right_write).unwrap_err();
         assert!(error.to_string().contains("not of one stream"));
         let (left_read, right_write) = (error.0, error.1);
@@ -89,8 +89,8 @@ on_both_kinds! {
     }
 
     async fn halves_work_in_tasks_of_their_own(left, right) {
-        let (mut left_read, mut left_write) = IntoSplit::into_split(left);
-        let (mut right_read, mut right_write) = IntoSplit::into_split(right);
+        let (mut left_read, mut left_write) = left.into_split();
+        let (mut right_read, mut right_write) = right.into_split();
         let echo = arc::spawn(async move {
             let copied = arc_util::io::copy(&mut right_read, &mut right_write).await;
             copied.unwrap()
@@ -132,13 +132,13 @@ on_both_kinds! {
     }
 
     async fn several_buffers_are_written_at_once_and_one_is_read(left, right) {
-        let (_left_read, mut left_write) = IntoSplit::into_split(left);
-        let (mut right_read, _right_write) = IntoSplit::into_split(right);
+        let (_left_read, mut left_write) = left.into_split();
+        let (mut right_read, _right_write) = right.into_split();
         let parts = [IoSlice::new(b"ab"), IoSlice::new(b"cdef")];
         assert_eq!(left_write.write_vectored(&parts).await.unwrap(), 6);
         let (mut one, mut two) = ([0; 3], [0; 9]);
         let mut parts = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
-        assert_eq!(right_read.read_vectored(&mut parts).await.unwrap(), 3);
+        assert_eq!(futures_util::AsyncReadExt::read_vectored(&mut right_read, &mut parts).await.unwrap(), 3);
         assert_eq!(right_read.read(&mut two).await.unwrap(), 3);
         assert_eq!((&one, &two[..3]), (b"abc", &b"def"[..]));
     }
@@ -148,9 +148,9 @@ on_both_kinds! {
 async fn halves_are_the_stream() {
     let (left, _right) = tcp_pair().await;
     let address = left.local_addr().unwrap();
-    let (reader, writer): (tcp::OwnedReadHalf, tcp::OwnedWriteHalf) = IntoSplit::into_split(left);
+    let (reader, writer): (tcp::OwnedReadHalf, tcp::OwnedWriteHalf) = left.into_split();
     assert_eq!(reader.local_addr().unwrap(), address);
     writer.set_nodelay(true).unwrap();
     assert!(reader.as_ref().nodelay().unwrap());
-    assert!(format!("{reader:?} {writer:?}").contains("OwnedWriteHalf(Async(TcpStream"));
+    assert!(format!("{reader:?} {writer:?}").contains("OwnedWriteHalf(TcpStream"));
 }

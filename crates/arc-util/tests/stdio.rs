@@ -5,7 +5,7 @@ use arc::runtime::Runtime;
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use arc_util::io::{stderr, stdin, stdout};
 use arc_util::task::unconstrained;
-use futures_util::{FutureExt, TryStreamExt};
+use futures_util::FutureExt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr};
 use std::sync::Arc;
@@ -48,14 +48,14 @@ fn lines_of_standard_input_are_answered() {
     let Some(mut child) = child("stdio::lines_of_standard_input_are_answered", "") else {
         return run(async {
             let (mut lines, mut out) = (arc_util::io::BufReader::new(stdin()).lines(), stdout());
-            while let Some(line) = lines.try_next().await.unwrap() {
+            while let Some(line) = lines.next_line().await.unwrap() {
                 let answer = format!("<{line}>\n");
                 out.write_all(answer.as_bytes()).await.unwrap();
             }
             out.flush().await.unwrap();
             let mut err = stderr();
             err.write_all(b"the end\n").await.unwrap();
-            err.close().await.unwrap();
+            err.shutdown().await.unwrap();
             // Closing the handle has not closed the stream of the process.
             eprintln!("it is open");
         });
@@ -117,7 +117,7 @@ fn another_handle_flushes_what_was_written() {
             stdout().write_all(b"\nprompt>").await.unwrap();
             stdout().flush().await.unwrap();
             let mut lines = arc_util::io::BufReader::new(stdin()).lines();
-            assert_eq!(soon(lines.try_next()).await.unwrap().as_deref(), Some("answer"));
+            assert_eq!(soon(lines.next_line()).await.unwrap().as_deref(), Some("answer"));
         });
     };
     let mut seen = Vec::new();
@@ -139,9 +139,9 @@ fn a_read_that_waits_does_not_hold_up_the_end() {
     let Some(mut child) = child("stdio::a_read_that_waits_does_not_hold_up_the_end", "") else {
         return run(async {
             let mut lines = arc_util::io::BufReader::new(stdin()).lines();
-            let first = lines.try_next().await.unwrap();
+            let first = lines.next_line().await.unwrap();
             assert_eq!(first.as_deref(), Some("one"));
-            assert!(lines.try_next().now_or_never().is_none());
+            assert!(lines.next_line().now_or_never().is_none());
         });
     };
     let mut input = child.stdin.take().unwrap();

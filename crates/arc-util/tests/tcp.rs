@@ -1,8 +1,7 @@
 //! What the traits of `net::tcp` add to arc's TCP sockets.
 
 use crate::common::{soon, tcp_pair};
-use arc::net::TcpListener;
-use arc_util::net::{TcpListenerExt, TcpStreamExt};
+use arc_util::net::TcpListener;
 use futures_util::StreamExt;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,7 +24,7 @@ async fn options_are_those_that_were_set() {
 async fn every_connection_comes_out_of_the_stream() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let clients = (0..20).map(|_| arc::net::TcpStream::connect(address));
+    let clients = (0..20).map(|_| arc_util::net::TcpStream::connect(address));
     let clients = soon(futures_util::future::join_all(clients)).await;
     let expected: BTreeSet<_> =
         clients.iter().map(|client| client.as_ref().unwrap().local_addr().unwrap()).collect();

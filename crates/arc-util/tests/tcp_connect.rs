@@ -2,8 +2,8 @@
 
 use crate::common::{all_text, kind, soon};
 #[cfg(target_os = "linux")]
-use arc::io::AsyncReadExt;
-use arc::io::AsyncWriteExt;
+use arc_util::io::AsyncReadExt;
+use arc_util::io::AsyncWriteExt;
 use arc_util::net::{SocketAddr, TcpListener, TcpSocket, connect};
 use socket2::SockRef;
 use std::io::ErrorKind;

@@ -3,8 +3,8 @@
 
 use crate::common::{Woken, all_text, exactly, kind, soon, tcp_pair, waiting, waits};
 use arc_util::io::{
-    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, ReadyExt, duplex,
-    join, simplex,
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, duplex, join,
+    simplex,
 };
 use arc_util::sync::Notify;
 use arc_util::task::{LocalSet, spawn_local};
@@ -87,7 +87,7 @@ async fn a_joined_stream_reads_from_one_and_writes_to_the_other() {
     let mut joined = join(reader, writer);
     soon(source.write_all(b"in")).await.unwrap();
     soon(joined.write_all(b"out")).await.unwrap();
-    soon(joined.close()).await.unwrap();
+    soon(joined.shutdown()).await.unwrap();
     assert_eq!(all_text(&mut sink).await, "out");
 
     assert_eq!(&exactly(&mut joined).await, b"in");
@@ -102,7 +102,7 @@ async fn a_simplex_pipe_makes_its_writer_wait_and_ends_when_it_is_closed() {
     let mut bytes = [0; 4];
     soon(reader.read_exact(&mut bytes)).await.unwrap();
     assert!(waits(reader.read(&mut bytes)), "it was cancelled");
-    soon(writer.close()).await.unwrap();
+    soon(writer.shutdown()).await.unwrap();
     assert_eq!(soon(reader.read(&mut bytes)).await.unwrap(), 0);
     assert_eq!(soon(writer.write(b"!")).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
@@ -251,13 +251,21 @@ async fn a_pipe_with_a_path_connects_its_ends() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
+/// An `AsyncFd` leaves the flag to the program.
+#[cfg(unix)]
+fn nonblocking_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    socket2::SockRef::from(&reader).set_nonblocking(true).unwrap();
+    (reader, writer)
+}
+
 #[cfg(unix)]
 #[arc::test]
 async fn a_guard_of_a_descriptor_waits_for_the_next_event_after_an_attempt_that_blocks() {
     use arc_util::io::unix::AsyncFd;
     use std::io::Write;
 
-    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (reader, mut writer) = nonblocking_pipe();
     let reader = AsyncFd::new(reader).unwrap();
     let mut byte = [0];
     // Its readiness may be the news: nothing counts as ready before the kernel says so.
@@ -315,7 +323,7 @@ async fn an_event_that_comes_during_an_attempt_is_not_forgotten() {
 async fn a_descriptor_lends_its_value_mutably_and_comes_back_from_a_failure() {
     use arc_util::io::unix::AsyncFd;
 
-    let (reader, mut writer) = std::io::pipe().unwrap();
+    let (reader, mut writer) = nonblocking_pipe();
     let mut reader = AsyncFd::new(reader).unwrap();
     let mut bytes = [0; 8];
     let mut read = |reader: &mut AsyncFd<std::io::PipeReader>| reader.get_mut().read(&mut bytes);

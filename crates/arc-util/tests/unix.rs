@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
+use tokio::io::ReadBuf;
 
 #[arc::test(flavor = "multi_thread", workers = 2)]
 async fn connections_are_accepted_and_carry_bytes() {
@@ -32,7 +33,7 @@ async fn connections_are_accepted_and_carry_bytes() {
         assert_eq!(client.peer_addr().unwrap().as_pathname(), Some(&*path));
         let sent = vec![number; 5000];
         client.write_all(&sent).await.unwrap();
-        client.close().await.unwrap();
+        client.shutdown().await.unwrap();
         let mut all = Vec::new();
         soon(client.read_to_end(&mut all)).await.unwrap();
         assert!(all == sent);
@@ -366,15 +367,16 @@ mod linux {
 #[arc::test]
 async fn datagrams_are_polled_for() {
     let (near, far) = UnixDatagram::pair().unwrap();
-    let mut buffer = [0; 8];
+    let mut bytes = [0; 8];
+    let mut buffer = ReadBuf::new(&mut bytes);
     assert!(near.poll_recv(&mut Context::from_waker(Waker::noop()), &mut buffer).is_pending());
     for text in [b"one", b"two"] {
         let sent = std::future::poll_fn(|context| far.poll_send(context, text)).await;
         assert_eq!(sent.unwrap(), 3);
     }
-    let received = std::future::poll_fn(|context| near.poll_recv(context, &mut buffer));
-    assert_eq!((soon(received).await.unwrap(), &buffer[..3]), (3, &b"one"[..]));
+    soon(std::future::poll_fn(|context| near.poll_recv(context, &mut buffer))).await.unwrap();
+    assert_eq!(buffer.filled(), b"one");
     let received = std::future::poll_fn(|context| near.poll_recv_from(context, &mut buffer));
-    let (length, from) = soon(received).await.unwrap();
-    assert!((length, from.is_unnamed(), &buffer[..3]) == (3, true, b"two"));
+    assert!(soon(received).await.unwrap().is_unnamed());
+    assert_eq!(buffer.filled(), b"onetwo");
 }

@@ -158,7 +158,7 @@ mod tests {
         let stages = inside::stage::read_below(&root.join("inside")).unwrap();
         let workspace = Workspace::read(&root, &stages).unwrap();
         for (line, expected) in [
-            ("ARC_GAP=look,wake cargo run -q -p arc-inside --example 01_block_on # a comment", ""),
+            ("ARC_GAP=look,wake cargo run -q -p arc-first --example 01_block_on # a comment", ""),
             ("ARC_GAP=stop cargo run -p arc-inside --example 05_task", ""),
             ("cargo run -q -p arc-inside --bin check -- --diff 03", ""),
             ("cargo xtask inside --quick", ""),

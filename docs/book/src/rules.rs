@@ -1,5 +1,6 @@
 //! What a page must have, and where its links lead.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::commands::Workspace;
@@ -37,6 +38,11 @@ pub fn check(
             complain(*line, what);
         }
     }
+    if page.name == TOUR
+        && let Err(what) = check_tour(&page.text)
+    {
+        complain(1, what);
+    }
     if !page.is_of_book() {
         return complaints;
     }
@@ -61,6 +67,22 @@ pub fn check(
         }
     }
     complaints
+}
+
+/// The page that has its reader read some items in the source.
+const TOUR: &str = "docs/TOUR.md";
+
+/// How many these are. README.md, too, says that they are twenty.
+const BOLD_ITEMS: usize = 20;
+
+/// The tour has as many items in bold as it says. One that is there twice counts once.
+fn check_tour(text: &str) -> Result<(), String> {
+    let bold = text.split("**[`").skip(1).filter_map(|rest| rest.split_once("`]**"));
+    let items: BTreeSet<&str> = bold.map(|(item, _)| item).collect();
+    if items.len() == BOLD_ITEMS {
+        return Ok(());
+    }
+    Err(format!("{} items are printed in bold, and should be {BOLD_ITEMS}", items.len()))
 }
 
 /// Whether a page names items by their files below `src/`, as in `task/mod.rs::JoinHandle::abort`.
@@ -227,6 +249,17 @@ mod tests {
 
     fn found_in(chapter: &str, answers: Page) -> Vec<String> {
         check_chapter(&Page::new(CHAPTER, chapter), "03", &[answers])
+    }
+
+    #[test]
+    fn items_of_the_tour_are_counted_once() {
+        let tour = |count: usize| {
+            let items = (0..count).map(|it| format!("**[`a.rs::f{it}`]** and **[`a.rs::f0`]**\n"));
+            items.collect::<String>()
+        };
+        assert_eq!(check_tour(&tour(20)), Ok(()));
+        assert!(check_tour(&tour(19)).unwrap_err().starts_with("19 items"));
+        assert!(check_tour(&tour(21)).is_err());
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub mod signal {
 
 /// Sockets of the simulated network, with the methods that the server uses.
 pub mod net {
-    use arc::io::{AsyncRead, AsyncWrite};
+    use arc::io::{AsyncRead, AsyncWrite, ReadBuf};
     use arc_sim::net::{Listener, Net, Stream};
     use std::cell::RefCell;
     use std::io::{Error, Result};
@@ -139,7 +139,7 @@ pub mod net {
     impl Drop for OwnedWriteHalf {
         fn drop(&mut self) {
             let mut context = Context::from_waker(Waker::noop());
-            let _ = self.0.with(|stream| stream.poll_close(&mut context));
+            let _ = self.0.with(|stream| stream.poll_shutdown(&mut context));
         }
     }
 
@@ -147,8 +147,8 @@ pub mod net {
         fn poll_read(
             self: Pin<&mut Self>,
             context: &mut Context<'_>,
-            buffer: &mut [u8],
-        ) -> Poll<Result<usize>> {
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<Result<()>> {
             self.with(|stream| stream.poll_read(context, buffer))
         }
     }
@@ -166,8 +166,8 @@ pub mod net {
             self.with(|stream| stream.poll_flush(context))
         }
 
-        fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-            self.with(|stream| stream.poll_close(context))
+        fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+            self.with(|stream| stream.poll_shutdown(context))
         }
     }
 }

@@ -1,6 +1,6 @@
-//! A stream around another one, with the traits of futures-io: what docs/TOKIO.md says to change.
+//! A stream around another one, as a program for tokio has it.
 
-use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,11 +14,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counting<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        buf: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let count = ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
-        self.read += count;
-        Poll::Ready(Ok(count))
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(cx, buf))?;
+        self.read += buf.filled().len() - before;
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -35,8 +36,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counting<S> {
         Pin::new(&mut self.inner).poll_flush(cx)
     }
 
-    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_close(cx)
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
     }
 }
 

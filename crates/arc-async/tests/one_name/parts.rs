@@ -2,7 +2,6 @@
 
 use arc::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use arc::net::{TcpListener, TcpStream, UdpSocket};
-use arc::prelude::*;
 use arc::sync::{Mutex, broadcast, mpsc, oneshot};
 use arc::task::JoinSet;
 use arc::time::{Duration, interval, sleep, timeout};

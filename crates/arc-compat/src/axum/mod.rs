@@ -9,7 +9,7 @@
 //! A server that echoes WebSocket messages:
 //!
 //! ```no_run
-//! use arc::net::TcpListener;
+//! use arc_util::net::TcpListener;
 //! use arc_compat::axum::{Response, WebSocket, WebSocketExt, WebSocketUpgrade};
 //! use axum::{Router, routing::get};
 //!
@@ -41,8 +41,8 @@ pub use axum::response::Response;
 pub use stream::WebSocketIo;
 
 use crate::server::{self, Answer};
-use arc::net::TcpListener;
 use arc::task::spawn_named;
+use arc_util::net::TcpListener;
 use async_tungstenite::WebSocketStream;
 use async_tungstenite::tungstenite::Error;
 use async_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -75,7 +75,7 @@ use std::pin::Pin;
 /// # Examples
 ///
 /// ```
-/// use arc::net::TcpListener;
+/// use arc_util::net::TcpListener;
 /// use axum::{Router, routing::get};
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
@@ -248,17 +248,22 @@ impl WebSocketUpgrade {
         C: FnOnce(WebSocket) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
-        let Self { key, selected, config, on_failed_upgrade, on_upgrade, answer, .. } = self;
+        let Self { key, selected, config, answer, .. } = self;
+        let upgrade = self.on_upgrade;
+        let on_failed = self.on_failed_upgrade;
+
+        // The upgrade comes after the response has been sent, so a task of its own waits for it.
         drop(spawn_named("websocket", async move {
-            let upgraded = match on_upgrade.await {
+            let upgraded = match upgrade.await {
                 Ok(upgraded) => upgraded,
-                Err(error) => return (on_failed_upgrade.0)(axum::Error::new(error)),
+                Err(error) => return (on_failed.0)(axum::Error::new(error)),
             };
+
             // Without `server::serve` there is no answer to check.
             let is_refused = answer.is_some_and(|answer| !answer.is_upgrade());
             if !is_refused {
-                let stream = WebSocketIo::new(upgraded);
-                let socket = WebSocket::from_raw_socket(stream, Role::Server, Some(config));
+                let io = WebSocketIo::new(upgraded);
+                let socket = WebSocket::from_raw_socket(io, Role::Server, Some(config));
                 callback(socket.await).await;
             }
         }));
@@ -289,6 +294,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
             return Err(refused("not an upgrade to WebSocket"));
         }
 
+        // The answer says which version there is, so that the client can try that.
         if !names(parts, SEC_WEBSOCKET_VERSION).any(|it| it == b"13") {
             let offer =
                 [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_VERSION, "13")];
@@ -296,12 +302,15 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
             return Err((StatusCode::UPGRADE_REQUIRED, offer, reason).into_response());
         }
 
-        let key = parts.headers.get(SEC_WEBSOCKET_KEY).filter(|key| is_key(key.as_bytes()));
+        let key = parts.headers.get(SEC_WEBSOCKET_KEY);
+        let key = key.filter(|key| is_key(key.as_bytes()));
         let key = key.ok_or_else(|| refused("no key of WebSocket"))?.clone();
 
         let requested = names(parts, SEC_WEBSOCKET_PROTOCOL);
         let requested = requested.filter(|it| !it.is_empty());
-        let requested = requested.filter_map(|it| HeaderValue::from_bytes(it).ok()).collect();
+        // A part of a header's value is a value itself: none is left out.
+        let requested = requested.filter_map(|it| HeaderValue::from_bytes(it).ok());
+        let requested = requested.collect();
 
         // hyper adds this extension if it serves the connection with upgrades.
         let on_upgrade = parts.extensions.remove::<OnUpgrade>();

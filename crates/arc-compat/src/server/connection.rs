@@ -2,8 +2,8 @@
 
 use super::limits::Limits;
 use crate::HyperIo;
-use arc::net::TcpStream;
 use arc::time::{Sleep, sleep};
+use arc_util::net::TcpStream;
 use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use std::io::{self, ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
@@ -82,6 +82,7 @@ impl Read for Connection {
         mut cursor: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        // hyper reads, and has its own limit, as soon as the version is known.
         let Some(opening) = &mut this.opening else {
             return Pin::new(&mut this.io).poll_read(context, cursor);
         };
@@ -94,6 +95,7 @@ impl Read for Connection {
             return opening.poll_deadline(context).map(Err);
         }
 
+        // The end of the stream is over, too: hyper says what that means.
         let read = buffer.filled();
         if opening.is_over(read) {
             this.opening = None;

@@ -7,8 +7,8 @@ pub use connection::Connection;
 pub use limits::CutOff;
 
 use crate::{ArcExecutor, ArcTimer};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::task::spawn_named;
+use arc_util::net::{SocketAddr, TcpListener, TcpStream};
 use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
@@ -133,7 +133,7 @@ impl Answer {
 /// # Examples
 ///
 /// ```
-/// use arc::net::TcpListener;
+/// use arc_util::net::TcpListener;
 /// use http_body_util::Full;
 /// use hyper::{Request, Response, body::{Bytes, Incoming}};
 /// use tower::{ServiceBuilder, service_fn};
@@ -320,7 +320,7 @@ impl<S, F> Serve<S, F> {
     /// use std::time::Duration;
     /// # #[arc::main]
     /// # async fn main() -> std::io::Result<()> {
-    /// # let listener = arc::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// # let listener = arc_util::net::TcpListener::bind("127.0.0.1:0").await?;
     /// # let service = tower::service_fn(|_| async {
     /// #     hyper::Result::Ok(hyper::Response::new(http_body_util::Empty::<&[u8]>::new()))
     /// # });
@@ -361,36 +361,45 @@ where
     fn into_future(self) -> Self::IntoFuture {
         let Self { listener, service, builder, limits, signal } = self;
         let service = TowerToHyperService::new(service);
+
         // The service may call what needs tokio. So may a test beside the server, before the server
         // is polled for the first time.
         Box::pin(async move {
             let (end, ending) = watch::channel(());
-            let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+            let most = limits.connections.min(Semaphore::MAX_PERMITS);
+            let places = Arc::new(Semaphore::new(most));
             let cut_off = Arc::new(AtomicUsize::new(0));
             let mut signal = pin!(signal);
+
+            // A place first: a client that is accepted is served.
             while let Some(place) = enter(&places, signal.as_mut()).await
                 && let Some((stream, peer)) = accept(&listener, signal.as_mut()).await?
             {
                 let stream = Connection::new(stream, place, &limits);
                 let builder = builder.clone();
                 let service = answering(service.clone(), peer);
-                let (mut ending, cut_off) = (ending.clone(), cut_off.clone());
+                let mut ending = ending.clone();
+                let cut_off = cut_off.clone();
+
                 // The name tells in reports which client a poll that does not end is for.
                 drop(spawn_named(&format!("connection of {peer}"), async move {
-                    let connection = builder.serve_connection_with_upgrades(stream, service);
-                    let mut connection = pin!(connection);
+                    let mut connection =
+                        pin!(builder.serve_connection_with_upgrades(stream, service));
 
                     // The connection is polled before `ending`: a request that has already
                     // arrived counts as begun.
-                    let is_served = unless(connection.as_mut(), ending.changed()).await.is_some()
-                        || last_turns(connection.as_mut()).await.is_some();
+                    let served = unless(connection.as_mut(), ending.changed()).await;
+                    let is_served =
+                        served.is_some() || last_turns(connection.as_mut()).await.is_some();
                     if is_served {
                         return;
                     }
 
+                    // The requests that have begun are finished, for as long as the limit is.
                     connection.as_mut().graceful_shutdown();
+
                     // Ignore an error of the connection: a broken one is no error of the server.
-                    if arc::time::timeout(limits.shutdown, connection).await.is_err() {
+                    if arc_util::time::timeout(limits.shutdown, connection).await.is_err() {
                         // Relaxed: the end of `ending` orders it before the load below.
                         cut_off.fetch_add(1, Ordering::Relaxed);
                     }
@@ -408,7 +417,10 @@ where
 
             match cut_off.load(Ordering::Relaxed) {
                 0 => Ok(()),
-                connections => Err(CutOff { connections, timeout: limits.shutdown }.into()),
+                connections => {
+                    let timeout = limits.shutdown;
+                    Err(CutOff { connections, timeout }.into())
+                }
             }
         })
     }
@@ -444,10 +456,12 @@ where
         let response = service.call(request);
         async move {
             let response = response.await?;
+
+            // Nobody waits where the request has not asked for an upgrade.
             if let Some(Answer(is_upgrade)) = answer {
-                let status = response.status();
+                let is_granted = response.status() == StatusCode::SWITCHING_PROTOCOLS;
                 // Release: pairs with the Acquire in `Answer::is_upgrade`.
-                is_upgrade.store(status == StatusCode::SWITCHING_PROTOCOLS, Ordering::Release);
+                is_upgrade.store(is_granted, Ordering::Release);
             }
             Ok(response)
         }
@@ -465,8 +479,13 @@ async fn enter(
 }
 
 /// Returns the output of `future`, or `None` if `other` is ready first.
-async fn unless<T>(mut future: Pin<&mut impl Future<Output = T>>, other: impl Future) -> Option<T> {
+async fn unless<T, F>(mut future: Pin<&mut F>, other: impl Future) -> Option<T>
+where
+    F: Future<Output = T>,
+{
     let mut other = pin!(other);
+
+    // Not by chance, as `select!`: what is ready is taken.
     let first = poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => other.as_mut().poll(context).map(|_| None),
@@ -481,17 +500,19 @@ async fn unless<T>(mut future: Pin<&mut impl Future<Output = T>>, other: impl Fu
 async fn last_turns<T>(mut future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     let mut turns = 0..LAST_TURNS;
     let last = poll_fn(|context| {
+        // A new one for each turn: a wake-up of the one before does not count.
         let own = OwnWaker { task: context.waker().clone(), is_woken: false.into() };
         let own = Arc::new(own);
         let waker = own.clone().into();
 
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending if own.is_woken.load(Ordering::Relaxed) && turns.next().is_some() => {
-                Poll::Pending
-            }
-            Poll::Pending => Poll::Ready(None),
+        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+        if let Poll::Ready(output) = polled {
+            return Poll::Ready(Some(output));
         }
+
+        // Who has woken itself has also woken the task, which comes here again.
+        let has_more = own.is_woken.load(Ordering::Relaxed) && turns.next().is_some();
+        if has_more { Poll::Pending } else { Poll::Ready(None) }
     });
     last.await
 }
@@ -517,6 +538,7 @@ async fn accept(
     mut signal: Pin<&mut impl Future<Output = ()>>,
 ) -> io::Result<Option<(TcpStream, SocketAddr)>> {
     loop {
+        // The signal first, however many clients there are.
         let mut accepted = pin!(listener.accept());
         let accepted = poll_fn(|context| match signal.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(None),

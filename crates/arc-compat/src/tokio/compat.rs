@@ -38,7 +38,7 @@ pin_project! {
     /// use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
     /// # #[arc::main]
     /// # async fn main() -> std::io::Result<()> {
-    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
     /// let client = TcpStream::connect(listener.local_addr()?).await?;
     /// let (server, _) = listener.accept().await?;
     ///

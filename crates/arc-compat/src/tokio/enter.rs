@@ -101,6 +101,7 @@ pub fn enter<F: Future>(future: F) -> Enter<F> {
 /// # }
 /// ```
 pub fn handle() -> &'static Handle {
+    // Without the lock for writing, which all threads would wait for.
     if let Some(handle) = running() {
         return handle;
     }
@@ -110,6 +111,7 @@ pub fn handle() -> &'static Handle {
     match *runtime {
         // Another thread was faster.
         Some((starter, handle)) if starter == process => handle,
+        // Or the parent's of a process that was forked, whose threads are not here.
         _ => {
             let handle = start();
             *runtime = Some((process, handle));
@@ -127,11 +129,14 @@ fn running() -> Option<&'static Handle> {
 
 fn start() -> &'static Handle {
     explain_tokio_panics();
+
+    // One is enough for its sockets and timers: the futures are polled by arc.
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(1).thread_name(THREAD_NAME).enable_all();
-    let runtime = builder.build();
-    let runtime =
-        runtime.unwrap_or_else(|error| panic!("tokio's runtime cannot be started: {error}"));
+    let runtime = match builder.build() {
+        Ok(runtime) => runtime,
+        Err(error) => panic!("tokio's runtime cannot be started: {error}"),
+    };
 
     // It never ends. In a child, to drop the parent's runtime would wait for threads that the child
     // has not got.

@@ -62,12 +62,12 @@ use tokio::runtime::EnterGuard;
 /// assert_eq!(task?, 42);
 /// # std::io::Result::Ok(())
 /// ```
-pub fn everywhere(builder: &mut Builder) -> EnterGuard<'static> {
+pub fn everywhere(builder: &mut impl BuilderExt) -> EnterGuard<'static> {
     builder.enter_tokio();
     handle().enter()
 }
 
-/// Adds tokio's context to the settings of a [`Builder`].
+/// Adds tokio's context to the settings of a [`Builder`], or of that of arc-util.
 pub trait BuilderExt {
     /// Puts tokio's context on every thread of the runtime: its workers, and those of
     /// `spawn_blocking`.
@@ -98,8 +98,19 @@ impl BuilderExt for Builder {
     fn enter_tokio(&mut self) -> &mut Self {
         // A panic in the hook would only be printed: start the runtime here.
         handle();
-        // A thread stays in the context until it ends, so that what it drops last is in it, too. To
-        // forget the guard keeps nothing: the thread's own variable holds the runtime's handle.
-        self.on_thread_start(|| forget(handle().enter()))
+        self.on_thread_start(enter_for_good)
     }
+}
+
+impl BuilderExt for arc_util::runtime::Builder {
+    fn enter_tokio(&mut self) -> &mut Self {
+        handle();
+        self.on_thread_start(enter_for_good)
+    }
+}
+
+/// A thread stays in the context until it ends, so that what it drops last is in it, too. To forget
+/// the guard keeps nothing: the thread's own variable holds the runtime's handle.
+fn enter_for_good() {
+    forget(handle().enter());
 }

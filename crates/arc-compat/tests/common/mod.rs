@@ -3,10 +3,10 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::task::JoinHandle;
 use arc_compat::axum::{Serve, serve};
 use arc_compat::{ArcExecutor, ArcTimer, HyperIo};
+use arc_util::net::{SocketAddr, TcpListener, TcpStream};
 use async_channel::Sender;
 use async_tungstenite::{WebSocketStream, client_async};
 use axum::Router;
@@ -130,7 +130,7 @@ where
 {
     let echo = arc::spawn(async move {
         let (mut read, mut write) = server.split();
-        let count = arc_util::io::copy(&mut read, &mut write).await?;
+        let count = futures_util::io::copy(&mut read, &mut write).await?;
         write.close().await?;
         std::io::Result::Ok(count)
     });

@@ -26,9 +26,11 @@ impl Backlog {
     pub(super) fn push(&self, stream: Stream) {
         let mut state = lock(&self.0);
         if state.is_closed {
+            // The other end is the client's, who gets to know it by this.
             drop(state);
             return stream.reset();
         }
+
         state.streams.push_back(stream);
         let acceptors = state.acceptors.take();
         drop(state);
@@ -43,11 +45,14 @@ impl Backlog {
         let streams = std::mem::take(&mut state.streams);
         let acceptors = state.acceptors.take();
         drop(state);
+
+        // What is woken is foreign.
         streams.iter().for_each(Stream::reset);
         acceptors.wake();
     }
 
     pub(super) fn poll_accept(&self, context: &Context<'_>) -> Poll<io::Result<Stream>> {
+        // A clone is foreign code, and may not run under the lock.
         let waker = context.waker().clone();
         let mut state = lock(&self.0);
         if state.is_closed {
@@ -56,6 +61,7 @@ impl Backlog {
         if let Some(stream) = state.streams.pop_front() {
             return Poll::Ready(Ok(stream));
         }
+
         let unneeded = state.acceptors.add(waker);
         drop(state);
         drop(unneeded);

@@ -46,6 +46,7 @@ impl Inbox {
         if state.is_bound {
             return None;
         }
+
         // Nobody was there when that arrived.
         state.forget();
         state.is_bound = true;
@@ -81,12 +82,16 @@ impl Inbox {
 
     pub(super) fn push(&self, arrival: Instant, from: Address, bytes: Vec<u8>) {
         let mut state = lock(&self.0);
+        // Nobody takes them, and the memory must not fill.
         if !state.is_bound {
             state.forget();
         }
+
         let number = state.sent;
         state.sent += 1;
         state.datagrams.insert((arrival, number), (from, bytes));
+
+        // All of them: each computes anew when it looks again.
         let readers = state.readers.take();
         drop(state);
         readers.wake();
@@ -101,12 +106,15 @@ impl Inbox {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<(Address, Vec<u8>)>> {
         loop {
+            // A clone is foreign code, and may not run under the lock.
             let waker = context.waker().clone();
             let mut state = lock(&self.0);
             if !state.is_of(socket) {
                 return Poll::Ready(Err(gone()));
             }
-            let next = state.datagrams.first_key_value().map(|((arrival, _), _)| *arrival);
+
+            let next = state.datagrams.first_key_value();
+            let next = next.map(|((arrival, _), _)| *arrival);
             if next.is_some_and(|next| next <= Instant::now())
                 && let Some((_, datagram)) = state.datagrams.pop_first()
             {
@@ -117,6 +125,7 @@ impl Inbox {
             let unneeded = state.readers.add(waker);
             drop(state);
             drop(unneeded);
+
             let Some(next) = next else { return Poll::Pending };
             ready!(arrival.insert(Box::pin(sleep_until(next))).as_mut().poll(context));
         }

@@ -53,6 +53,7 @@ impl Host {
         if net.listeners.contains_key(&address) {
             return Err(in_use(port));
         }
+
         let backlog = Arc::new(Backlog::default());
         net.listeners.insert(address, backlog.clone());
         drop(net);
@@ -74,9 +75,12 @@ impl Host {
         tell(|| format!("network: {} -> {peer}: connects to port {port}", self.name));
         let limit = Instant::now() + CONNECT_LIMIT;
         let crashes = self.crashes();
+
+        // The request gets there.
         self.reach([&self.name, peer], limit, crashes).await?;
         let stream = self.put_into_backlog(peer.into(), port)?;
 
+        // And the answer back. Meanwhile the other host may have crashed.
         self.reach([peer, &self.name], limit, crashes).await?;
         if stream.is_reset() {
             return Err(ErrorKind::ConnectionRefused.into());
@@ -88,9 +92,11 @@ impl Host {
     async fn reach(&self, [from, to]: [&str; 2], limit: Instant, crashes: u64) -> io::Result<()> {
         sleep(self.net.conditions.delay()).await;
         loop {
+            // This host has been started anew, and knows nothing of this connection.
             if self.crashes() != crashes {
                 return Err(gone());
             }
+
             if !self.net.conditions.is_cut(from, to) && !self.net.conditions.is_lost() {
                 return Ok(());
             }
@@ -111,12 +117,14 @@ impl Host {
         let there = Pipe::new(&self.net.conditions, &self.name, &peer);
         let back = Pipe::new(&self.net.conditions, &peer, &self.name);
         let accepted = Stream::new(there.clone(), back.clone());
+
         let mut net = self.net.lock();
         let Some(backlog) = net.listeners.get(&(peer, port)).cloned() else {
             drop(net);
             // The ends are dropped, which is not worth telling.
             [there, back].iter().for_each(|pipe| pipe.reset());
-            tell(|| format!("network: {} is refused: nobody listens at port {port}", self.name));
+            let name = &self.name;
+            tell(|| format!("network: {name} is refused: nobody listens at port {port}"));
             return Err(ErrorKind::ConnectionRefused.into());
         };
         net.add_pipes([&there, &back]);

@@ -13,8 +13,8 @@
 //!
 //! What the network decides about packets is in the events of a seed that fails.
 //!
-//! The traits for reading and writing are those of `arc::io`, so code that is written for any
-//! `AsyncRead` and `AsyncWrite` runs on it.
+//! A stream has the traits for reading and writing of futures-io and those of tokio, so code that is
+//! written for any `AsyncRead` and `AsyncWrite` runs on it.
 //!
 //! # Examples
 //!

@@ -121,7 +121,8 @@ impl Net {
         tell(|| format!("network: {from} -> {to}: cut"));
         self.conditions.lock().partitions.insert((from.into(), to.into()));
         let pipes = self.lock().pipes();
-        pipes.iter().filter(|pipe| pipe.is_from_to(from, to)).for_each(|pipe| pipe.cut());
+        let there = pipes.iter().filter(|pipe| pipe.is_from_to(from, to));
+        there.for_each(|pipe| pipe.cut());
     }
 
     /// Takes back one direction of a partition.
@@ -129,19 +130,27 @@ impl Net {
         tell(|| format!("network: {from} -> {to}: healed"));
         self.conditions.lock().partitions.remove(&(from.into(), to.into()));
         let pipes = self.lock().pipes();
-        pipes.iter().filter(|pipe| pipe.is_from_to(from, to)).for_each(|pipe| pipe.heal());
+        let there = pipes.iter().filter(|pipe| pipe.is_from_to(from, to));
+        there.for_each(|pipe| pipe.heal());
+
         // Those who write on the way back may hear of their peer now.
-        pipes.iter().filter(|pipe| pipe.is_from_to(to, from)).for_each(|pipe| pipe.wake_both());
+        let back = pipes.iter().filter(|pipe| pipe.is_from_to(to, from));
+        back.for_each(|pipe| pipe.wake_both());
     }
 
     /// Breaks every stream of a host, and takes its listeners and sockets away. Tasks that use
     /// them get an error. The host can be used again at once, as after a restart.
     pub fn crash(&self, host: &str) {
         tell(|| format!("network: {host} crashes"));
+        // Whoever connects meanwhile compares this number with the one before.
         let mut state = self.lock();
         *state.crashes.entry(host.into()).or_default() += 1;
+
+        // A listener is known by its place in the table, which a new one may take at once. An inbox
+        // stays: it knows which of its sockets is the present one.
         let here = |address: &Address| &*address.0 == host;
-        let gone: Vec<Address> = state.listeners.keys().filter(|it| here(it)).cloned().collect();
+        let listeners = state.listeners.keys().filter(|it| here(it));
+        let gone: Vec<Address> = listeners.cloned().collect();
         let backlogs: Vec<_> = gone.iter().map(|it| state.listeners.remove(it)).collect();
         let inboxes = state.inboxes.iter().filter(|(address, _)| here(address));
         let inboxes: Vec<_> = inboxes.map(|(_, inbox)| inbox.clone()).collect();
@@ -165,6 +174,7 @@ impl Host {
         if port > 0 {
             return Ok(port);
         }
+
         let mut free = FREE_PORTS.filter(|port| !is_used(&(self.name.clone(), *port)));
         free.next().ok_or_else(no_free_port)
     }

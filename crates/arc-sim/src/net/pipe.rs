@@ -67,12 +67,15 @@ impl State {
 
     /// When the writer's host gives up sending, if nothing arrives until then.
     fn deadline(&self) -> Option<Instant> {
+        // It has ended already.
         if self.is_given_up || self.is_reset {
             return None;
         }
 
+        // Packets stand in the order of their arrival.
         let arrived_until = self.arrived_until();
-        let arrived = self.packets.partition_point(|packet| packet.arrival <= arrived_until);
+        let has_arrived = |packet: &Packet| packet.arrival <= arrived_until;
+        let arrived = self.packets.partition_point(has_arrived);
         let mut under_way = self.packets.range(arrived..);
         let stuck = under_way.find(|packet| self.is_cut() || packet.is_never_there());
         if let Some(packet) = stuck {
@@ -88,7 +91,8 @@ impl State {
 
     /// Gives up if it is time. What has not arrived never does.
     fn expire(&mut self) -> bool {
-        let is_overdue = self.deadline().is_some_and(|deadline| deadline <= Instant::now());
+        let now = Instant::now();
+        let is_overdue = self.deadline().is_some_and(|deadline| deadline <= now);
         if is_overdue {
             let arrived_until = self.arrived_until();
             self.packets.retain(|packet| packet.arrival <= arrived_until);
@@ -194,20 +198,25 @@ impl Pipe {
         let sent = Instant::now();
         let mut arrival = sent + self.conditions.delay();
         let mut losses = 0;
+        // Each loss costs as much as its sender needs to notice it.
         while arrival <= sent + GIVE_UP_AFTER && self.conditions.is_lost() {
             arrival += RETRANSMISSION;
             losses += 1;
         }
+
+        // A stream keeps its order: what is fast waits for what was sent before.
         let mut state = self.lock();
         let arrival = state.last_arrival.map_or(arrival, |last| last.max(arrival));
         if !state.is_reset {
             let is_cut = state.is_cut();
             tell(|| self.sending(bytes.len(), arrival - sent, losses, is_cut));
         }
+
         state.last_arrival = Some(arrival);
         state.bytes += bytes.len();
         let bytes = bytes.iter().copied().collect();
         state.packets.push_back(Packet { sent, arrival, bytes });
+
         // A reader that waits for an earlier packet need not know of this one.
         let is_first = state.packets.len() == 1;
         drop(state);
@@ -223,6 +232,8 @@ impl Pipe {
             0 => "the end of the stream".to_owned(),
             _ => format!("{bytes} B"),
         };
+
+        // A partition hides what the network does otherwise.
         let fate = match losses {
             _ if is_cut => "held up by the partition".to_owned(),
             0 => format!("{delay:.3?} on the way"),
@@ -241,6 +252,7 @@ impl Pipe {
     /// Takes what has arrived. If that is nothing, the reader is woken when this changes, but for
     /// the arrival of a packet that is on its way.
     pub(super) fn take(&self, buffer: &mut [u8], context: &Context<'_>) -> Taken {
+        // A clone is foreign code, and may not run under the lock.
         let waker = context.waker().clone();
         let mut state = self.lock();
         if state.is_reset {
@@ -259,9 +271,12 @@ impl Pipe {
                 }
                 state.bytes -= count;
                 drop(state);
+
+                // There is room now.
                 self.wake_writer();
                 return Taken::Bytes(count);
             }
+            // Nobody knows when a partition is over: `heal` wakes the reader.
             next = (!is_cut).then_some(packet.arrival);
         }
 

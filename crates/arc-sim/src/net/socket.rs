@@ -50,8 +50,13 @@ impl Host {
     /// ```
     pub fn bind(&self, port: u16) -> io::Result<Socket> {
         let mut net = self.net.lock();
-        let is_bound = |address: &Address| net.inboxes.get(address).is_some_and(|it| it.is_bound());
+        let is_bound = |address: &Address| {
+            let inbox = net.inboxes.get(address);
+            inbox.is_some_and(|it| it.is_bound())
+        };
         let port = self.port_or_free(port, is_bound)?;
+
+        // It may be there already: something was sent to it.
         let inbox = net.inboxes.entry((self.name.clone(), port)).or_default().clone();
         let number = inbox.bind().ok_or_else(|| in_use(port))?;
         drop(net);
@@ -73,11 +78,15 @@ impl Socket {
         if bytes.len() > DATAGRAM_BYTES_MAX {
             return Err(too_long(bytes.len()));
         }
+
+        // What the log says of it.
         let (net, name) = (&self.host.net, &self.host.name);
         let sends = |fate: &str| {
             let bytes = bytes.len();
             format!("network: {name} -> {peer}: a datagram of {bytes} B, {fate}")
         };
+
+        // To the sender it is all the same whether it arrives.
         if net.conditions.is_cut(name, peer) {
             tell(|| sends("lost in the partition"));
             return Ok(());
@@ -86,6 +95,7 @@ impl Socket {
             tell(|| sends("lost"));
             return Ok(());
         }
+
         let delay = net.conditions.delay();
         tell(|| sends(&format!("{delay:.3?} on the way")));
         let arrival = Instant::now() + delay;

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
 
 /// A connection between two hosts.
 ///
@@ -55,6 +56,7 @@ impl Stream {
     /// Fails when one of the hosts has given the connection up, because nothing arrived at the
     /// other one.
     fn check(&self) -> io::Result<()> {
+        // Both are asked, also if the first one has expired: the other tasks hear of both.
         let is_news = self.outgoing.expire() | self.incoming.expire();
         if is_news {
             self.outgoing.wake_both();
@@ -64,7 +66,8 @@ impl Stream {
         if self.outgoing.is_given_up() {
             return Err(ErrorKind::TimedOut.into());
         }
-        if self.incoming.is_given_up() && self.outgoing.is_refused() && !self.incoming.is_cut() {
+        let answers = self.outgoing.is_refused() && !self.incoming.is_cut();
+        if self.incoming.is_given_up() && answers {
             return Err(ErrorKind::ConnectionReset.into());
         }
         Ok(())
@@ -95,16 +98,22 @@ impl AsyncRead for Stream {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         ready!(pin!(consume_budget()).poll(context));
+        // No bytes would be taken for the end of the stream.
         if buffer.is_empty() {
             return Poll::Ready(Ok(0));
         }
+
         loop {
             self.check()?;
             let next = match self.incoming.take(buffer, context) {
                 Taken::Bytes(count) => return Poll::Ready(Ok(count)),
-                Taken::Reset => return Poll::Ready(Err(ErrorKind::ConnectionReset.into())),
+                Taken::Reset => {
+                    return Poll::Ready(Err(ErrorKind::ConnectionReset.into()));
+                }
                 Taken::Nothing { next } => next,
             };
+
+            // The next packet arrives by itself, and so does the time to give up.
             let Some(time) = next.into_iter().chain(self.outgoing.deadline()).min() else {
                 return Poll::Pending;
             };
@@ -123,6 +132,8 @@ impl AsyncWrite for Stream {
         ready!(pin!(consume_budget()).poll(context));
         let room = loop {
             self.check()?;
+
+            // Both ask other locks, or foreign code: before this one is held.
             let waker = context.waker().clone();
             let hears = !self.incoming.is_cut();
             let mut state = self.outgoing.lock();
@@ -140,6 +151,7 @@ impl AsyncWrite for Stream {
             let before = state.writer.replace(waker);
             drop(state);
             drop(before);
+
             let Some(deadline) = self.outgoing.deadline() else { return Poll::Pending };
             self.writer_alarm.set(sleep_until(deadline));
             ready!(self.writer_alarm.as_mut().poll(context));
@@ -147,7 +159,9 @@ impl AsyncWrite for Stream {
 
         // The peer may see any piece of it for itself.
         let most = room.min(buffer.len());
-        let count = if fastrand::bool() { most } else { fastrand::usize(most.min(1)..=most) };
+        let is_whole = fastrand::bool();
+        let count = if is_whole { most } else { fastrand::usize(most.min(1)..=most) };
+
         if count > 0 {
             self.outgoing.send(&buffer[..count]);
             self.warn_reader();
@@ -163,6 +177,43 @@ impl AsyncWrite for Stream {
         self.outgoing.close();
         self.warn_reader();
         Poll::Ready(Ok(()))
+    }
+}
+
+/// How much one read takes into memory that is not initialized, and has to be filled with zeros.
+const FRESH_MAX: usize = 16 << 10;
+
+/// For code that asks for tokio's traits. They need no runtime of tokio's.
+impl tokio::io::AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let initialized = buffer.initialized().len() - buffer.filled().len();
+        let room = buffer.remaining().min(FRESH_MAX).max(initialized);
+        let room = buffer.initialize_unfilled_to(room);
+        let count = ready!(AsyncRead::poll_read(self, context, room))?;
+        buffer.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl tokio::io::AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        AsyncWrite::poll_write(self, context, buffer)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        AsyncWrite::poll_flush(self, context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        AsyncWrite::poll_close(self, context)
     }
 }
 

@@ -1,8 +1,8 @@
 //! A file.
 
 use crate::blocking_io::{Doing, Shared, Target, Writer, run, written_by_jobs};
+use crate::forward::also_reads;
 use crate::would_block;
-use arc::io::{AsyncRead, AsyncSeek, AsyncWrite};
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
+use tokio::io::ReadBuf;
 
 impl Target for std::fs::File {
     const HOLDS_BACK: bool = false;
@@ -40,10 +41,10 @@ impl Target for std::fs::File {
 ///
 /// A write copies the bytes into a buffer, begins a job that writes them, and returns. The next
 /// operation waits for that job. An error of the system is returned, once, by the next `read`,
-/// `write`, `seek`, `flush`, `close`, [`sync_all`](Self::sync_all), [`sync_data`](Self::sync_data)
+/// `write`, `seek`, `flush`, `shutdown`, [`sync_all`](Self::sync_all), [`sync_data`](Self::sync_data)
 /// or [`set_len`](Self::set_len), whichever is first. The other operations leave it. `flush` and
-/// `close` wait until the system has all bytes, which does not mean that they are on the disk:
-/// `sync_all` waits for that. `close` closes nothing; the file is closed when it is dropped, and
+/// `shutdown` wait until the system has all bytes, which does not mean that they are on the disk:
+/// `sync_all` waits for that. `shutdown` closes nothing; the file is closed when it is dropped, and
 /// what has begun is done.
 ///
 /// A write that was accepted is not lost. If the file is dropped, the job goes on, and nobody is
@@ -110,7 +111,9 @@ impl File {
         // happened since.
         poll_fn(|context| self.0.poll_job(context)).await;
         self.0.check()?;
-        poll_fn(|context| Pin::new(&mut *self).poll_seek(context, position)).await
+        self.0.seeking = None;
+        poll_fn(|context| futures_io::AsyncSeek::poll_seek(Pin::new(&mut *self), context, position))
+            .await
     }
 
     /// Moves the position to the start, as [`seek`](Self::seek) does.
@@ -340,15 +343,15 @@ impl File {
 }
 
 /// A read returns the bytes that one call of the system gives, at most 2 MiB.
-impl AsyncRead for File {
+impl tokio::io::AsyncRead for File {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
         let writer = &mut self.get_mut().0;
-        if buffer.is_empty() {
-            return Poll::Ready(Ok(0));
+        if buffer.remaining() == 0 {
+            return Poll::Ready(Ok(()));
         }
         loop {
             // The end that a dropped read has found may be another one by now.
@@ -357,13 +360,13 @@ impl AsyncRead for File {
                 && result? == 0
                 && before == changes
             {
-                return Poll::Ready(Ok(0));
+                return Poll::Ready(Ok(()));
             }
             writer.check()?;
-            if let Some(count) = writer.take_ahead(buffer) {
-                return Poll::Ready(Ok(count));
+            if writer.take_ahead(buffer) {
+                return Poll::Ready(Ok(()));
             }
-            let limit = buffer.len().min(writer.buffer_max);
+            let limit = buffer.remaining().min(writer.buffer_max);
             writer.begin(Doing::Read(changes), move |file, ahead| {
                 ahead.fill(limit, file).map(|count| count as u64)
             })?;
@@ -371,10 +374,12 @@ impl AsyncRead for File {
     }
 }
 
+also_reads!(File);
+
 written_by_jobs!(File);
 
 /// A seek that fails leaves the position where it was.
-impl AsyncSeek for File {
+impl futures_io::AsyncSeek for File {
     fn poll_seek(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -398,6 +403,27 @@ impl AsyncSeek for File {
                 file.seek(position)
             })?;
         }
+    }
+}
+
+/// A seek that was started is done by `poll_complete`. It is forgotten when something else begins:
+/// then its future was dropped.
+impl tokio::io::AsyncSeek for File {
+    fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> Result<()> {
+        self.get_mut().0.seeking = Some(position);
+        Ok(())
+    }
+
+    fn poll_complete(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<u64>> {
+        let this = self.get_mut();
+        let Some(position) = this.0.seeking else {
+            // Whoever seeks asks this first, so that nothing is at work when the seek starts.
+            ready!(this.0.poll_job(context));
+            return Poll::Ready(Ok(0));
+        };
+        let reached = ready!(futures_io::AsyncSeek::poll_seek(Pin::new(this), context, position));
+        this.0.seeking = None;
+        Poll::Ready(reached)
     }
 }
 

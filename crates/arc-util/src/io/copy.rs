@@ -1,12 +1,11 @@
 //! Copying from one stream to another, and between two streams in both directions.
 
-use super::operation::{poll_flush, unless_interrupted};
-use arc::io::{AsyncBufRead, AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
 use std::future::{Future, poll_fn};
 use std::io::{Error, ErrorKind, Result};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
 /// The size of the buffer of each direction, in bytes.
 const BUFFER: usize = 8 << 10;
@@ -145,12 +144,12 @@ where
 /// let (mut far, mut server) = duplex(64);
 /// let proxy = arc::spawn(async move { copy_bidirectional(&mut near, &mut far).await });
 /// client.write_all(b"question").await?;
-/// client.close().await?;
+/// client.shutdown().await?;
 /// let mut text = String::new();
 /// server.read_to_string(&mut text).await?;
 /// assert_eq!(text, "question");
 /// server.write_all(b"answer").await?;
-/// server.close().await?;
+/// server.shutdown().await?;
 /// assert_eq!(proxy.await??, (8, 6));
 /// # Ok(())
 /// # }
@@ -301,9 +300,9 @@ impl Way {
         context: &mut Context<'_>,
         reader: Pin<&mut R>,
     ) -> Poll<()> {
-        let room = &mut self.buffer[self.filled.end..];
-        let read = match unless_interrupted(ready!(reader.poll_read(context, room))) {
-            Ok(Some(read)) => read,
+        let mut room = ReadBuf::new(&mut self.buffer[self.filled.end..]);
+        let read = match unless_interrupted(ready!(reader.poll_read(context, &mut room))) {
+            Ok(Some(())) => room.filled().len(),
             Ok(None) => {
                 self.must_pay = true;
                 return Poll::Ready(());
@@ -330,7 +329,7 @@ impl Way {
     ) -> Poll<Result<u64>> {
         if !self.is_closed {
             ready!(self.poll_copy(context, reader, writer.as_mut()))?;
-            while unless_interrupted(ready!(writer.as_mut().poll_close(context)))?.is_none() {}
+            while unless_interrupted(ready!(writer.as_mut().poll_shutdown(context)))?.is_none() {}
             self.is_closed = true;
         }
         Poll::Ready(Ok(self.copied))
@@ -355,4 +354,21 @@ impl Way {
         }
         Poll::Ready(Ok(()))
     }
+}
+
+/// Returns `None` for an operation that was interrupted, and has to be tried again.
+fn unless_interrupted<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+/// Flushes a writer. A buffered one may be interrupted as it writes: then it is flushed again.
+fn poll_flush<W: AsyncWrite + ?Sized>(
+    mut writer: Pin<&mut W>,
+    context: &mut Context<'_>,
+) -> Poll<Result<()>> {
+    while unless_interrupted(ready!(writer.as_mut().poll_flush(context)))?.is_none() {}
+    Poll::Ready(Ok(()))
 }

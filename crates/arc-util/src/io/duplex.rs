@@ -1,15 +1,15 @@
 //! In-memory pipes with two directions, and with one.
 
-use super::split::{ReadHalf, WriteHalf, split};
+use crate::forward::{also_reads, also_writes, move_front};
 use crate::wake::wake_all;
-use arc::io::{AsyncRead, AsyncWrite};
 use arc::task::consume_budget;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{ErrorKind, IoSlice, Read, Result};
+use std::io::{ErrorKind, IoSlice, Result};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 
 /// Creates two streams that are connected to each other in memory: what is written to one is
 /// read from the other. Each direction holds up to `capacity` bytes; a writer waits when it is
@@ -65,7 +65,7 @@ pub struct DuplexStream {
 /// Creates a reader and a writer that are connected in memory. Up to `capacity` bytes are held; the
 /// writer waits when it is full.
 ///
-/// Close the writer to end the stream. Dropping it alone does not end the stream, as in tokio: the
+/// Shut the writer down to end the stream. Dropping it alone does not end the stream, as in tokio: the
 /// halves share one [`SimplexStream`].
 ///
 /// # Panics
@@ -80,7 +80,7 @@ pub struct DuplexStream {
 /// # async fn main() -> std::io::Result<()> {
 /// let (mut reader, mut writer) = simplex(64);
 /// writer.write_all(b"hello").await?;
-/// writer.close().await?;
+/// writer.shutdown().await?;
 /// let mut text = String::new();
 /// reader.read_to_string(&mut text).await?;
 /// assert_eq!(text, "hello");
@@ -139,14 +139,14 @@ impl Pipe {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ready when a read into `buffer` does not have to wait. Once this is ready, it stays ready
-    /// until the reader reads.
-    fn poll_readable(&self, context: &Context<'_>, buffer: &[u8]) -> Poll<()> {
+    /// Ready when a read does not have to wait, because there are bytes, no more will come, or it
+    /// reads none. Once this is ready, it stays ready until the reader reads.
+    fn poll_readable(&self, context: &Context<'_>, is_empty: bool) -> Poll<()> {
         // A waker is foreign code: it is cloned, woken and dropped without the lock.
         let waker = context.waker().clone();
 
         let mut state = self.lock();
-        if !state.bytes.is_empty() || state.has_ended || buffer.is_empty() {
+        if !state.bytes.is_empty() || state.has_ended || is_empty {
             return Poll::Ready(());
         }
 
@@ -156,20 +156,18 @@ impl Pipe {
         Poll::Pending
     }
 
-    fn poll_read(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<Result<usize>> {
-        ready!(self.poll_readable(context, buffer));
+    fn poll_read(&self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
+        ready!(self.poll_readable(context, buffer.remaining() == 0));
         ready!(pin!(consume_budget()).poll(context));
 
-        // The queue is a ring: read its front part, and then what is behind it.
         let mut state = self.lock();
-        let (front, _) = state.bytes.as_slices();
-        let at_once = buffer.len().min(front.len());
-        let (first, rest) = buffer.split_at_mut(at_once);
-        let read = state.bytes.read(first)? + state.bytes.read(rest)?;
+        let before = state.bytes.len();
+        move_front(&mut state.bytes, buffer);
+        let read = before - state.bytes.len();
         let writer = state.writer.take_if(|_| read > 0);
         drop(state);
         wake_all(writer);
-        Poll::Ready(Ok(read))
+        Poll::Ready(Ok(()))
     }
 
     /// Ready when a write does not have to wait, because there is room, there are no bytes, or
@@ -242,8 +240,8 @@ macro_rules! stream {
             fn poll_read(
                 self: Pin<&mut Self>,
                 context: &mut Context<'_>,
-                buffer: &mut [u8],
-            ) -> Poll<Result<usize>> {
+                buffer: &mut ReadBuf<'_>,
+            ) -> Poll<Result<()>> {
                 self.$read.poll_read(context, buffer)
             }
         }
@@ -269,7 +267,11 @@ macro_rules! stream {
                 Poll::Ready(Ok(()))
             }
 
-            fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
                 self.$write.close_writer();
                 Poll::Ready(Ok(()))
             }
@@ -279,6 +281,9 @@ macro_rules! stream {
 
 stream!(DuplexStream, read, write);
 stream!(SimplexStream, 0, 0);
+
+also_reads!(DuplexStream, SimplexStream);
+also_writes!(DuplexStream, SimplexStream);
 
 impl Drop for DuplexStream {
     fn drop(&mut self) {

@@ -24,7 +24,7 @@ impl News {
         if interest.others().is_empty() {
             return Ok(None);
         }
-        let watched = Async::new(descriptor.as_fd().try_clone_to_owned()?)?;
+        let watched = Async::new_nonblocking(descriptor.as_fd().try_clone_to_owned()?)?;
         Ok(Some(Self { watched, interest }))
     }
 

@@ -3,11 +3,15 @@
 //! They are always ready. So each operation takes a unit of the task's budget: otherwise a loop
 //! over them would never let others run, and no time limit would end it.
 
-use arc::io::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
+use crate::forward::{also_reads, also_writes};
 use arc::task::consume_budget;
 use std::io::{IoSlice, Result, SeekFrom};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// How many bytes `repeat` writes at once.
+const PIECE: usize = 1 << 10;
 
 /// Takes a unit of the budget, and then returns the result.
 fn poll_pay<T>(context: &mut Context<'_>, result: T) -> Poll<Result<T>> {
@@ -99,27 +103,9 @@ impl AsyncRead for Empty {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        _: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        poll_pay(context, 0)
-    }
-}
-
-impl AsyncBufRead for Empty {
-    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<&[u8]>> {
-        poll_pay(context, &[])
-    }
-
-    fn consume(self: Pin<&mut Self>, _: usize) {}
-}
-
-impl AsyncSeek for Empty {
-    fn poll_seek(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        _: SeekFrom,
-    ) -> Poll<Result<u64>> {
-        poll_pay(context, 0)
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        poll_pay(context, ())
     }
 }
 
@@ -127,10 +113,53 @@ impl AsyncRead for Repeat {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
-        buffer.fill(self.0);
-        poll_pay(context, buffer.len())
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        ready!(poll_pay(context, ()))?;
+        let piece = [self.0; PIECE];
+        while buffer.remaining() > 0 {
+            buffer.put_slice(&piece[..buffer.remaining().min(PIECE)]);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Implements what has nothing, for one family of traits.
+macro_rules! has_nothing {
+    ($($family:ident)::+) => {
+        impl $($family)::+::AsyncBufRead for Empty {
+            fn poll_fill_buf(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+            ) -> Poll<Result<&[u8]>> {
+                poll_pay(context, &[])
+            }
+
+            fn consume(self: Pin<&mut Self>, _: usize) {}
+        }
+    };
+}
+
+has_nothing!(tokio::io);
+has_nothing!(futures_io);
+
+impl tokio::io::AsyncSeek for Empty {
+    fn start_seek(self: Pin<&mut Self>, _: SeekFrom) -> Result<()> {
+        Ok(())
+    }
+
+    fn poll_complete(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<u64>> {
+        poll_pay(context, 0)
+    }
+}
+
+impl futures_io::AsyncSeek for Empty {
+    fn poll_seek(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        _: SeekFrom,
+    ) -> Poll<Result<u64>> {
+        poll_pay(context, 0)
     }
 }
 
@@ -158,7 +187,11 @@ macro_rules! drops_what_is_written {
                 poll_pay(context, ())
             }
 
-            fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
                 poll_pay(context, ())
             }
         }
@@ -166,3 +199,6 @@ macro_rules! drops_what_is_written {
 }
 
 drops_what_is_written!(Empty, Sink);
+
+also_reads!(Empty, Repeat);
+also_writes!(Empty, Sink);

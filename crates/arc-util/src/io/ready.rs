@@ -9,12 +9,13 @@ use std::io::{Error, ErrorKind, Result};
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
-/// Adds `ready`, `try_io`, `async_io` and what is polled to every socket.
+/// Adds tokio's `ready`, `try_io`, `async_io` and what is polled to an [`Async`]. The sockets of
+/// this crate have these methods themselves.
 ///
 /// # Examples
 ///
 /// ```
-/// use arc_util::io::{Interest, ReadyExt};
+/// use arc_util::io::Interest;
 /// use arc_util::net::UdpSocket;
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
@@ -176,3 +177,81 @@ impl<T: AsSource> ReadyExt for Async<T> {
         Poll::Ready(Ok(()))
     }
 }
+
+/// Gives a type around an `Async` the methods of [`ReadyExt`].
+macro_rules! readiness {
+    (@ $type:ty, $poll_read_ready:ident, $poll_write_ready:ident) => {
+        /// Waiting until the socket is ready, and trying operations on it: as in
+        /// [`ReadyExt`](crate::io::ReadyExt), which says what they return, their errors and their
+        /// cancellation.
+        impl $type {
+            /// Waits until the socket is ready for a part of the interest.
+            pub async fn ready(
+                &self,
+                interest: crate::io::Interest,
+            ) -> std::io::Result<crate::io::Ready> {
+                crate::io::ReadyExt::ready(&self.0, interest).await
+            }
+
+            /// Polls until a read is worth trying.
+            pub fn $poll_read_ready(
+                &self,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                crate::io::ReadyExt::poll_read_ready(&self.0, context)
+            }
+
+            /// Polls until a write is worth trying.
+            pub fn $poll_write_ready(
+                &self,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<std::io::Result<()>> {
+                crate::io::ReadyExt::poll_write_ready(&self.0, context)
+            }
+        }
+    };
+    ($type:ty, $poll_read_ready:ident, $poll_write_ready:ident) => {
+        crate::io::ready::readiness!(@ $type, $poll_read_ready, $poll_write_ready);
+
+        impl $type {
+            /// Tries an operation on this socket once. See
+            /// [`ReadyExt::try_io`](crate::io::ReadyExt::try_io).
+            pub fn try_io<R>(
+                &self,
+                interest: crate::io::Interest,
+                attempt: impl FnOnce() -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                crate::io::ReadyExt::try_io(&self.0, interest, attempt)
+            }
+
+            /// Tries an operation on this socket until it does not return `WouldBlock`. See
+            /// [`ReadyExt::async_io`](crate::io::ReadyExt::async_io).
+            pub async fn async_io<R>(
+                &self,
+                interest: crate::io::Interest,
+                attempt: impl FnMut() -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                crate::io::ReadyExt::async_io(&self.0, interest, attempt).await
+            }
+        }
+    };
+    ($type:ty, pipe $direction:ident) => {
+        crate::io::ready::readiness!(@ $type, poll_read_ready, poll_write_ready);
+
+        impl $type {
+            /// Tries an operation on this end once. See
+            /// [`ReadyExt::try_io`](crate::io::ReadyExt::try_io).
+            pub fn try_io<R>(
+                &self,
+                attempt: impl FnOnce() -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                crate::io::ReadyExt::try_io(&self.0, crate::io::Interest::$direction, attempt)
+            }
+        }
+    };
+    ($type:ty) => {
+        crate::io::ready::readiness!($type, poll_read_ready, poll_write_ready);
+    };
+}
+
+pub(crate) use readiness;

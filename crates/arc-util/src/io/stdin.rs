@@ -1,18 +1,19 @@
 //! Standard input, read by a thread of its own.
 
 use crate::blocking_io::no_thread;
+use crate::forward::{also_reads, move_front};
 use crate::wake::Wakers;
 use crate::would_block;
-use arc::io::AsyncRead;
 use arc::task::consume_budget;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, Read, Result};
+use std::io::{self, Result};
 use std::mem::take;
 use std::pin::{Pin, pin};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::io::{AsyncRead, ReadBuf};
 
 /// How much the thread reads at once, in bytes, at most.
 const BUFFER: usize = 64 << 10;
@@ -154,16 +155,17 @@ impl AsyncRead for Stdin {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<Result<usize>> {
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
         ready!(pin!(consume_budget()).poll(context));
         let waker = context.waker().clone();
         let mut state = INPUT.lock();
-        if buffer.is_empty() || !state.bytes.is_empty() {
-            return Poll::Ready(state.bytes.read(buffer));
+        if buffer.remaining() == 0 || !state.bytes.is_empty() {
+            move_front(&mut state.bytes, buffer);
+            return Poll::Ready(Ok(()));
         }
         if let Some(last) = state.last.take() {
-            return Poll::Ready(last.map(|()| 0));
+            return Poll::Ready(last);
         }
         INPUT.ask(&mut state)?;
         let before = state.readers.insert(self.0, waker);
@@ -172,6 +174,8 @@ impl AsyncRead for Stdin {
         Poll::Pending
     }
 }
+
+also_reads!(Stdin);
 
 impl fmt::Debug for Stdin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

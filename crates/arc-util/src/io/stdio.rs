@@ -2,7 +2,6 @@
 
 use crate::blocking_io::{Shared, Target, Writer, written_by_jobs};
 use crate::would_block;
-use arc::io::AsyncWrite;
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -13,7 +12,7 @@ use std::task::{Context, Poll};
 /// [`spawn_blocking`](arc::task::spawn_blocking) write.
 ///
 /// A write copies up to 2 MiB into a queue, begins a job, and returns. The next operation waits for
-/// that job, and returns its error. `flush` and `close` wait until the system has the bytes. As
+/// that job, and returns its error. `flush` and `shutdown` wait until the system has the bytes. As
 /// with `print!`, a line that has not ended may stay in a buffer of std's until then, or until the
 /// process ends.
 ///

@@ -14,9 +14,12 @@ use std::task::{Context, Poll, ready};
 
 /// A descriptor whose readiness the kernel reports, registered with the current runtime.
 ///
-/// Unlike tokio's, it takes what has the safe trait `AsFd`, and makes the descriptor non-blocking.
-/// It registers a duplicate, so that the value itself can be borrowed mutably. So each `AsyncFd`
-/// takes two descriptors of the process.
+/// The descriptor is left as it is: an operation that finds nothing blocks its worker, unless the
+/// program has set `O_NONBLOCK`. All duplicates have that flag in common, such as the three
+/// standard streams of a terminal and the shell's.
+///
+/// Unlike tokio's, it takes what has the safe trait `AsFd`. It registers a duplicate, so that the
+/// value itself can be borrowed mutably. So each `AsyncFd` takes two descriptors of the process.
 ///
 /// # Examples
 ///
@@ -76,7 +79,7 @@ impl<T: AsFd> AsyncFd<T> {
     #[track_caller]
     pub fn try_new(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
         let watched = inner.as_fd().try_clone_to_owned();
-        match watched.and_then(Async::new) {
+        match watched.and_then(Async::new_nonblocking) {
             Ok(watched) => {
                 // What was just registered counts as ready, so that it is tried at once. Here the
                 // readiness itself may be the news, as it is for the descriptor of a process.
@@ -132,7 +135,7 @@ impl<T: AsFd> AsyncFd<T> {
         &mut self.inner
     }
 
-    /// Deregisters the descriptor and returns the value. It stays non-blocking.
+    /// Deregisters the descriptor and returns the value.
     pub fn into_inner(self) -> T {
         self.inner
     }

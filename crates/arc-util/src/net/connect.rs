@@ -1,10 +1,12 @@
 //! Connecting to names that have several addresses.
 
-use arc::net::{SocketAddr, TcpStream, ToSocketAddrs, lookup_host};
-use arc::time::timeout;
+use super::names::{ToSocketAddrs, lookup_host, no_address};
+use super::tcp::TcpStream;
+use crate::time::timeout;
+use arc::net::SocketAddr;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::Future;
-use std::io::{Error, ErrorKind, Result};
+use std::io::Result;
 use std::time::Duration;
 
 /// How long the next attempt waits for the one before it. RFC 8305 recommends this value.
@@ -122,25 +124,6 @@ async fn race<T, F: Future<Output = Result<T>>>(
             None => return Err(last),
         }
     }
-}
-
-/// Tries one address after the other until one succeeds. The error is that of the last address.
-pub(super) async fn first<T>(
-    host: impl ToSocketAddrs,
-    attempt: impl Fn(SocketAddr) -> Result<T>,
-) -> Result<T> {
-    let mut last = no_address();
-    for address in lookup_host(host).await? {
-        match attempt(address) {
-            Ok(done) => return Ok(done),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-pub(super) fn no_address() -> Error {
-    Error::new(ErrorKind::InvalidInput, "no address was given")
 }
 
 #[cfg(test)]

@@ -49,13 +49,13 @@ macro_rules! datagrams {
                 self.0.try_with(Direction::Read, |socket| socket.recv(buffer))
             }
 
-            /// Polls for a datagram, and returns its length. tokio's takes a `ReadBuf`.
+            /// Polls for a datagram, and adds it to the buffer.
             pub fn poll_recv(
                 &self,
                 context: &mut Context<'_>,
-                buffer: &mut [u8],
-            ) -> Poll<io::Result<usize>> {
-                self.poll_transfer(Direction::Read, context, 0, |socket| socket.recv(buffer))
+                buffer: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                self.poll_into(context, buffer, |socket, room| Ok((socket.recv(room)?, ())))
             }
 
             /// Receives a datagram into a buffer, and returns its length and its sender.
@@ -68,21 +68,33 @@ macro_rules! datagrams {
                 self.0.try_with(Direction::Read, |socket| socket.recv_from(buffer))
             }
 
-            /// Polls for a datagram, and returns its length and its sender. tokio's takes a
-            /// `ReadBuf`, and returns only the sender.
+            /// Polls for a datagram, adds it to the buffer, and returns its sender.
             pub fn poll_recv_from(
                 &self,
                 context: &mut Context<'_>,
-                buffer: &mut [u8],
-            ) -> Poll<io::Result<(usize, $address)>> {
-                let mut sender = None;
+                buffer: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<$address>> {
+                self.poll_into(context, buffer, |socket, room| socket.recv_from(room))
+            }
+
+            /// Polls for a datagram, by a call that puts it into the room of the buffer, and
+            /// returns its length and something else.
+            fn poll_into<R>(
+                &self,
+                context: &mut Context<'_>,
+                buffer: &mut ReadBuf<'_>,
+                receive: impl Fn(&$inner, &mut [u8]) -> io::Result<(usize, R)>,
+            ) -> Poll<io::Result<R>> {
+                let room = buffer.remaining().min(DATAGRAM_MAX);
+                let room = buffer.initialize_unfilled_to(room);
+                let mut other = None;
                 let received = self.poll_transfer(Direction::Read, context, 0, |socket| {
-                    let (length, from) = socket.recv_from(buffer)?;
-                    sender = Some(from);
+                    let (length, more) = receive(socket, room)?;
+                    other = Some(more);
                     Ok(length)
                 });
-                let length = ready!(received)?;
-                Poll::Ready(Ok((length, sender.expect("a datagram has a sender"))))
+                buffer.advance(ready!(received)?);
+                Poll::Ready(Ok(other.expect("an attempt has succeeded")))
             }
         }
 
@@ -91,7 +103,6 @@ macro_rules! datagrams {
         /// A datagram is received into the room that the buffer has, and cut if it is longer: so
         /// make room first. (A vector without room gets some, but little.) It is received into
         /// memory of its own first. Errors and cancellation are those of `recv`.
-        #[cfg(feature = "bytes")]
         impl $type {
             /// Receives a datagram to the end of a buffer, and returns its length.
             pub async fn recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {

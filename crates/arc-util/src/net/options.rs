@@ -8,6 +8,9 @@ use std::time::Duration;
 /// descriptor, `Debug`.
 macro_rules! wraps {
     ($type:ident, $inner:ty) => {
+        crate::net::options::wraps!($type, $inner, arc::io::Async::new);
+    };
+    ($type:ident, $inner:ty, $new:path) => {
         impl $type {
             /// Registers a socket of std with the current runtime, and makes it non-blocking.
             ///
@@ -21,7 +24,7 @@ macro_rules! wraps {
             /// Panics outside a runtime.
             #[track_caller]
             pub fn from_std(socket: $inner) -> std::io::Result<Self> {
-                arc::io::Async::new(socket).map(Self)
+                $new(socket).map(Self)
             }
 
             /// Deregisters the socket and returns it as std's. It stays non-blocking.
@@ -31,7 +34,9 @@ macro_rules! wraps {
             /// Fails when the kernel no longer watches the socket, because other code has
             /// closed its descriptor.
             pub fn into_std(self) -> std::io::Result<$inner> {
-                self.0.into_inner()
+                let socket = self.0.into_inner()?;
+                socket2::SockRef::from(&socket).set_nonblocking(true)?;
+                Ok(socket)
             }
         }
 
@@ -42,6 +47,18 @@ macro_rules! wraps {
             #[track_caller]
             fn try_from(socket: $inner) -> std::io::Result<Self> {
                 Self::from_std(socket)
+            }
+        }
+
+        impl From<arc::io::Async<$inner>> for $type {
+            fn from(socket: arc::io::Async<$inner>) -> Self {
+                Self(socket)
+            }
+        }
+
+        impl From<$type> for arc::io::Async<$inner> {
+            fn from(socket: $type) -> Self {
+                socket.0
             }
         }
 

@@ -1,8 +1,8 @@
 //! A TCP socket before it listens or connects.
 
 use super::options::{has_descriptor, options, whole_seconds};
-use arc::io::Async;
-use arc::net::{SocketAddr, TcpListener, TcpStream};
+use super::tcp::{TcpListener, TcpStream};
+use arc::net::SocketAddr;
 use socket2::{Domain, Socket, Type};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -87,7 +87,7 @@ impl TcpSocket {
     /// Panics outside a runtime.
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.0.listen(backlog.try_into().unwrap_or(i32::MAX))?;
-        Async::new(self.0.into())
+        TcpListener::from_std(self.0.into())
     }
 
     /// Connects to an address.

@@ -1,63 +1,15 @@
-//! The two directions of a stream as two owned halves.
+//! The two directions of a TCP or Unix stream as two halves, borrowed or owned.
 
+use super::tcp::TcpStream;
 use crate::forward::{reads_by, writes_by};
-use arc::io::{AsyncRead, AsyncWrite};
-use arc::net::TcpStream;
+use futures_io::{AsyncRead, AsyncWrite};
+use std::fmt;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::{fmt, net};
-
-/// Splits a stream into two owned halves, one for each direction.
-///
-/// [`AsyncReadExt`](crate::io::AsyncReadExt) has the method, too. Import one of the traits: in the
-/// scope of both, a call is ambiguous.
-///
-/// [`TcpStream`] implements this trait, and so does [`UnixStream`](super::UnixStream) on Unix.
-/// Other crates cannot implement it.
-///
-/// # Examples
-///
-/// ```
-/// use arc::io::{AsyncReadExt, AsyncWriteExt};
-/// use arc_util::net::{IntoSplit, TcpListener, TcpStream};
-/// # #[arc::main]
-/// # async fn main() -> std::io::Result<()> {
-/// let listener = TcpListener::bind("127.0.0.1:0").await?;
-/// let client = TcpStream::connect(listener.local_addr()?).await?;
-/// let (mut server, _) = listener.accept().await?;
-///
-/// let (mut read, mut write) = client.into_split();
-/// let sending = arc::spawn(async move { write.write_all(b"ping").await });
-/// let mut text = [0; 4];
-/// server.read_exact(&mut text).await?;
-/// server.write_all(&text).await?;
-/// read.read_exact(&mut text).await?;
-/// assert_eq!(&text, b"ping");
-/// # sending.await?
-/// # }
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no socket that can be split by this method",
-    label = "not a `TcpStream` or `UnixStream`",
-    note = "for other streams, there is the function `io::split(stream)`"
-)]
-pub trait IntoSplit: sealed::Stream {
-    /// Splits the stream into a reading and a writing half, which two tasks can own. The halves
-    /// share an allocation.
-    ///
-    /// Dropping the writing half shuts down the sending direction.
-    fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
-        let stream = Arc::new(self);
-        let write = OwnedWriteHalf { stream: stream.clone(), shuts_down: true };
-        (OwnedReadHalf { stream }, write)
-    }
-}
-
-impl<S: sealed::Stream> IntoSplit for S {}
 
 pub(super) mod sealed {
-    /// What an `OwnedWriteHalf` needs of its stream.
+    /// What a half needs of its stream: [`TcpStream`](super::TcpStream) and `UnixStream` have it.
     pub trait Stream: Sized {
         /// Shuts the sending direction down. This fails only when the connection is gone, and
         /// then there is nothing left to do.
@@ -65,41 +17,57 @@ pub(super) mod sealed {
     }
 }
 
-impl sealed::Stream for TcpStream {
-    fn end_sending(&self) {
-        let _ = self.get_ref().shutdown(net::Shutdown::Write);
-    }
+pub(super) fn borrowed<S>(stream: &mut S) -> (ReadHalf<'_, S>, WriteHalf<'_, S>) {
+    (ReadHalf { stream }, WriteHalf { stream })
 }
 
-/// The reading half of a stream; made by [`IntoSplit::into_split`]. Dereferences to the stream.
+pub(super) fn owned<S: sealed::Stream>(stream: S) -> (OwnedReadHalf<S>, OwnedWriteHalf<S>) {
+    let stream = Arc::new(stream);
+    let write = OwnedWriteHalf { stream: stream.clone(), shuts_down: true };
+    (OwnedReadHalf { stream }, write)
+}
+
+/// A borrowed reading half of a stream; made by [`TcpStream::split`]. Dereferences to the stream.
+pub struct ReadHalf<'stream, S = TcpStream> {
+    stream: &'stream S,
+}
+
+/// A borrowed writing half of a stream; made by [`TcpStream::split`]. Dereferences to the stream.
+///
+/// Dropping the half does not shut the sending direction down.
+pub struct WriteHalf<'stream, S = TcpStream> {
+    stream: &'stream S,
+}
+
+/// The reading half of a stream; made by [`TcpStream::into_split`]. Dereferences to the stream.
 ///
 /// # Examples
 ///
-/// See [`IntoSplit`].
+/// See [`TcpStream`].
 pub struct OwnedReadHalf<S = TcpStream> {
     stream: Arc<S>,
 }
 
-/// The writing half of a stream; made by [`IntoSplit::into_split`]. Dereferences to the stream.
+/// The writing half of a stream; made by [`TcpStream::into_split`]. Dereferences to the stream.
 ///
 /// Dropping the half shuts the sending direction down, unless it is dropped by
 /// [`forget`](Self::forget).
 ///
 /// # Examples
 ///
-/// See [`IntoSplit`].
-pub struct OwnedWriteHalf<S: IntoSplit = TcpStream> {
+/// See [`TcpStream`].
+pub struct OwnedWriteHalf<S: sealed::Stream = TcpStream> {
     stream: Arc<S>,
     shuts_down: bool,
 }
 
-impl<S: IntoSplit> OwnedReadHalf<S> {
+impl<S: sealed::Stream> OwnedReadHalf<S> {
     /// Puts the two halves of a stream together again.
     ///
     /// # Errors
     ///
     /// Fails when the halves belong to different streams. The error contains both.
-    pub fn reunite(self, other: OwnedWriteHalf<S>) -> std::result::Result<S, ReuniteError<S>> {
+    pub fn reunite(self, other: OwnedWriteHalf<S>) -> Result<S, ReuniteError<S>> {
         if !Arc::ptr_eq(&self.stream, &other.stream) {
             return Err(ReuniteError(self, other));
         }
@@ -109,13 +77,13 @@ impl<S: IntoSplit> OwnedReadHalf<S> {
     }
 }
 
-impl<S: IntoSplit> OwnedWriteHalf<S> {
+impl<S: sealed::Stream> OwnedWriteHalf<S> {
     /// Does the same as [`OwnedReadHalf::reunite`].
     ///
     /// # Errors
     ///
     /// Fails when the halves belong to different streams. The error contains both.
-    pub fn reunite(self, other: OwnedReadHalf<S>) -> std::result::Result<S, ReuniteError<S>> {
+    pub fn reunite(self, other: OwnedReadHalf<S>) -> Result<S, ReuniteError<S>> {
         other.reunite(self)
     }
 
@@ -125,7 +93,7 @@ impl<S: IntoSplit> OwnedWriteHalf<S> {
     }
 }
 
-impl<S: IntoSplit> Drop for OwnedWriteHalf<S> {
+impl<S: sealed::Stream> Drop for OwnedWriteHalf<S> {
     fn drop(&mut self) {
         if self.shuts_down {
             self.stream.end_sending();
@@ -134,20 +102,30 @@ impl<S: IntoSplit> Drop for OwnedWriteHalf<S> {
 }
 
 reads_by! {
+    [S] ReadHalf<'_, S> where [for<'a> &'a S: AsyncRead + Unpin],
+    |this| Pin::new(&mut &*this.stream)
+}
+
+reads_by! {
     [S] OwnedReadHalf<S> where [for<'a> &'a S: AsyncRead + Unpin],
     |this| Pin::new(&mut &*this.stream)
 }
 
-// Closing it shuts down the sending direction.
+// Closing one shuts down the sending direction.
 writes_by! {
-    [S: IntoSplit] OwnedWriteHalf<S> where [for<'a> &'a S: AsyncWrite + Unpin],
+    [S] WriteHalf<'_, S> where [for<'a> &'a S: AsyncWrite + Unpin],
     |this| Pin::new(&mut &*this.stream)
 }
 
-/// Defines what both halves have.
+writes_by! {
+    [S: sealed::Stream] OwnedWriteHalf<S> where [for<'a> &'a S: AsyncWrite + Unpin],
+    |this| Pin::new(&mut &*this.stream)
+}
+
+/// Defines what all halves have.
 macro_rules! half {
-    ($half:ident) => {
-        impl<S: IntoSplit> Deref for $half<S> {
+    ($half:ident, [$($params:tt)*], $type:ty) => {
+        impl<$($params)*> Deref for $type {
             type Target = S;
 
             fn deref(&self) -> &S {
@@ -155,13 +133,13 @@ macro_rules! half {
             }
         }
 
-        impl<S: IntoSplit> AsRef<S> for $half<S> {
+        impl<$($params)*> AsRef<S> for $type {
             fn as_ref(&self) -> &S {
                 &self.stream
             }
         }
 
-        impl<S: IntoSplit + fmt::Debug> fmt::Debug for $half<S> {
+        impl<$($params)* + fmt::Debug> fmt::Debug for $type {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(formatter, "{}({:?})", stringify!($half), self.stream)
             }
@@ -169,17 +147,19 @@ macro_rules! half {
     };
 }
 
-half!(OwnedReadHalf);
-half!(OwnedWriteHalf);
+half!(ReadHalf, [S: sealed::Stream], ReadHalf<'_, S>);
+half!(WriteHalf, [S: sealed::Stream], WriteHalf<'_, S>);
+half!(OwnedReadHalf, [S: sealed::Stream], OwnedReadHalf<S>);
+half!(OwnedWriteHalf, [S: sealed::Stream], OwnedWriteHalf<S>);
 
 /// The error of [`OwnedReadHalf::reunite`]: the halves belong to different streams. Contains
 /// both.
 #[derive(Debug)]
-pub struct ReuniteError<S: IntoSplit = TcpStream>(pub OwnedReadHalf<S>, pub OwnedWriteHalf<S>);
+pub struct ReuniteError<S: sealed::Stream = TcpStream>(pub OwnedReadHalf<S>, pub OwnedWriteHalf<S>);
 
-impl<S: IntoSplit + fmt::Debug> std::error::Error for ReuniteError<S> {}
+impl<S: sealed::Stream + fmt::Debug> std::error::Error for ReuniteError<S> {}
 
-impl<S: IntoSplit> fmt::Display for ReuniteError<S> {
+impl<S: sealed::Stream> fmt::Display for ReuniteError<S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("the two halves are not of one stream")
     }

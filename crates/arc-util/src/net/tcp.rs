@@ -1,216 +1,273 @@
-//! Traits that add what tokio's TCP sockets have beyond arc's.
+//! TCP connections and listeners.
 
-#[cfg(feature = "bytes")]
-use super::buffers::{READ_MAX, append};
-use super::options::{hops as checked_hops, whole_seconds};
+use super::names::{ToSocketAddrs, first};
+use super::options::{hops as checked_hops, options, whole_seconds, wraps};
+use super::stream::stream;
 use arc::io::{AsSource, Async, Direction};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::net::SocketAddr;
 use futures_core::Stream;
 use socket2::SockRef;
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::io::ReadBuf;
 
-/// The reading half of a TCP connection.
+/// The reading half of a TCP connection, which a task can own.
 pub type OwnedReadHalf = super::split::OwnedReadHalf<TcpStream>;
-/// The writing half of a TCP connection.
+/// The writing half of a TCP connection, which a task can own.
 pub type OwnedWriteHalf = super::split::OwnedWriteHalf<TcpStream>;
-/// A borrowed reading half of a TCP connection: a shared reference, which reads and writes.
-pub type ReadHalf<'stream> = &'stream TcpStream;
-/// A borrowed writing half of a TCP connection: a shared reference, which reads and writes.
-pub type WriteHalf<'stream> = &'stream TcpStream;
+/// A borrowed reading half of a TCP connection.
+pub type ReadHalf<'stream> = super::split::ReadHalf<'stream, TcpStream>;
+/// A borrowed writing half of a TCP connection.
+pub type WriteHalf<'stream> = super::split::WriteHalf<'stream, TcpStream>;
 /// The error of reuniting halves that belong to different TCP connections.
 pub type ReuniteError = super::split::ReuniteError<TcpStream>;
 
-/// Adds options, and operations that do not wait, to a TCP connection.
+/// A TCP connection.
 ///
-/// # Errors
+/// The stream reads and writes by tokio's traits and by those of futures-io, by value and by shared
+/// reference. So several tasks may share it in an [`Arc`](std::sync::Arc);
+/// [`split`](Self::split) and [`into_split`](Self::into_split) separate its directions. Shutting
+/// it down as an `AsyncWrite` shuts down the sending direction. Dropping it closes the connection.
 ///
-/// All errors are those of the system calls. Operations fail when the runtime has ended, too, and
-/// those whose names begin with `try_` with `WouldBlock` when they would have to wait.
+/// The stream dereferences to its [`Async`].
 ///
 /// # Examples
 ///
 /// ```
-/// use arc_util::net::{TcpListener, TcpStream, TcpStreamExt};
+/// use arc_util::io::{AsyncReadExt, AsyncWriteExt};
+/// use arc_util::net::{TcpListener, TcpStream};
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let listener = TcpListener::bind("127.0.0.1:0").await?;
-/// let stream = TcpStream::connect(listener.local_addr()?).await?;
-/// stream.set_ttl(42)?;
-/// assert_eq!(stream.ttl()?, 42);
+/// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+/// client.write_all(b"hello").await?;
+/// client.shutdown().await?;
+///
+/// let (mut server, _) = listener.accept().await?;
+/// let mut text = String::new();
+/// server.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
 /// # Ok(())
 /// # }
 /// ```
-pub trait TcpStreamExt: sealed::Sealed {
-    /// Deregisters the socket and returns it as std's. It stays non-blocking.
+///
+/// Two tasks, each with a half:
+///
+/// ```
+/// use arc_util::io::{AsyncReadExt, AsyncWriteExt};
+/// use arc_util::net::{TcpListener, TcpStream};
+/// # #[arc::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (mut server, _) = listener.accept().await?;
+///
+/// let (mut read, mut write) = client.into_split();
+/// let sending = arc::spawn(async move { write.write_all(b"ping").await });
+/// let mut text = [0; 4];
+/// server.read_exact(&mut text).await?;
+/// server.write_all(&text).await?;
+/// read.read_exact(&mut text).await?;
+/// assert_eq!(&text, b"ping");
+/// # sending.await?
+/// # }
+/// ```
+pub struct TcpStream(Async<net::TcpStream>);
+
+// The core's `from_std` for TCP, and not `Async::new`: with it, a short read tells that there is no
+// more.
+wraps!(TcpStream, net::TcpStream, arc::net::TcpStream::from_std);
+
+stream!(TcpStream, net::TcpStream);
+
+impl TcpStream {
+    /// Connects to an address. Of several addresses, it takes the first that answers, and waits for
+    /// each in turn: [`connect`](super::connect) lets them race.
+    ///
+    /// The system's own timeout is some minutes: put a [`timeout`](crate::time::timeout) around
+    /// this.
     ///
     /// # Errors
     ///
-    /// Fails when the kernel no longer watches the socket, because other code has closed its
-    /// descriptor.
-    fn into_std(self) -> io::Result<std::net::TcpStream>
-    where
-        Self: Sized;
+    /// The system's: the address refuses, or cannot be reached. Of several addresses it is the
+    /// error of the last one. It does not say which address that is. Those of
+    /// [`lookup_host`](super::lookup_host). `InvalidInput` when there is no address.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: the attempt is given up, and its socket closed. A name lookup goes on, on a
+    /// thread of the blocking pool.
+    pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
+        first(address, arc::net::TcpStream::connect).await.map(Self)
+    }
 
-    /// Waits for data and copies it into a buffer, but does not remove it: it can be read
-    /// again.
+    /// Waits for data and copies it into a buffer, but does not remove it: it can be read again.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system call, and another one when the runtime has ended.
     ///
     /// # Cancellation
     ///
     /// Cancel safe.
-    fn peek(&self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
+    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_with(|stream| stream.peek(buffer)).await
+    }
 
-    /// Reads available data without waiting.
+    /// Polls for data and copies it into a buffer. See [`peek`](Self::peek).
     ///
-    /// # Examples
+    /// # Errors
     ///
-    /// ```
-    /// # use arc_util::net::{TcpStream, TcpStreamExt};
-    /// async fn read_some(stream: &TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
-    ///     loop {
-    ///         stream.readable().await?;
-    ///         match stream.try_read(buffer) {
-    ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-    ///             result => return result,
-    ///         }
-    ///     }
-    /// }
-    /// ```
-    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize>;
-
-    /// Reads available data to the end of a buffer, without waiting.
-    ///
-    /// It reads into memory of its own first, and at most 8 KiB.
-    #[cfg(feature = "bytes")]
-    fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> io::Result<usize>
-    where
-        Self: Sized;
-
-    /// Writes as much as there is room for, without waiting.
-    fn try_write(&self, buffer: &[u8]) -> io::Result<usize>;
-
-    /// Reads available data into several buffers, without waiting.
-    fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize>;
-
-    /// Writes from several buffers as much as there is room for, without waiting.
-    fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize>;
-
-    /// Returns how long closing waits until unsent data has been sent (`SO_LINGER`).
-    fn linger(&self) -> io::Result<Option<Duration>>;
+    /// As `peek`.
+    pub fn poll_peek(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let room = buffer.initialize_unfilled();
+        let peek = |stream: &net::TcpStream| stream.peek(room);
+        let length = ready!(self.poll_transfer(Direction::Read, context, 0, peek))?;
+        buffer.advance(length);
+        Poll::Ready(Ok(length))
+    }
 
     /// Sets how long closing waits until unsent data has been sent. Zero resets the connection.
     ///
     /// The system counts in whole seconds: the time is rounded up, and times over 65,535 s (18
     /// hours) count as 65,535 s. The wait blocks the thread that drops the stream.
-    fn set_linger(&self, duration: Option<Duration>) -> io::Result<()>;
+    ///
+    /// # Errors
+    ///
+    /// Those of the system call.
+    pub fn set_linger(&self, duration: Option<Duration>) -> io::Result<()> {
+        SockRef::from(&self.0).set_linger(duration.map(whole_seconds))
+    }
 
     /// Makes closing discard the unsent data, and reset the connection.
-    fn set_zero_linger(&self) -> io::Result<()>;
-
-    /// Returns the time to live of the packets that the socket sends, in hops.
-    fn ttl(&self) -> io::Result<u32>;
+    ///
+    /// # Errors
+    ///
+    /// Those of the system call.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        SockRef::from(&self.0).set_linger(Some(Duration::ZERO))
+    }
 
     /// Sets the time to live of the packets that the socket sends, in hops.
     ///
     /// # Errors
     ///
-    /// Fails with `InvalidInput` when `hops` is not in 1 to 255. Otherwise any error of the
-    /// system call.
-    fn set_ttl(&self, hops: u32) -> io::Result<()>;
+    /// `InvalidInput` when `hops` is not in 1 to 255. Otherwise any error of the system call.
+    pub fn set_ttl(&self, hops: u32) -> io::Result<()> {
+        self.0.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
+    }
+}
 
+options! { TcpStream, |this| this.0.get_ref();
+    /// Returns the address of this end.
+    fn local_addr = local_addr() -> SocketAddr;
+    /// Returns the address of the other end. Fails when it is not connected any more.
+    fn peer_addr = peer_addr() -> SocketAddr;
+    /// Returns whether small segments are sent at once (`TCP_NODELAY`).
+    fn nodelay = nodelay() -> bool;
+    /// Sets whether small segments are sent at once.
+    fn set_nodelay = set_nodelay(nodelay: bool) -> ();
+    /// Returns the time to live of the packets that the socket sends, in hops.
+    fn ttl = ttl() -> u32;
     /// Returns the error that the socket holds, and clears it.
-    ///
-    /// # Errors
-    ///
-    /// The outer error is that of the system call, when the socket's error cannot be read.
-    fn take_error(&self) -> io::Result<Option<io::Error>>;
+    fn take_error = take_error() -> Option<io::Error>;
 }
 
-impl TcpStreamExt for TcpStream {
-    fn into_std(self) -> io::Result<std::net::TcpStream> {
-        self.into_inner()
-    }
-
-    async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.read_with(|stream| stream.peek(buffer)).await
-    }
-
-    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.try_with(Direction::Read, |mut stream| stream.read(buffer))
-    }
-
-    #[cfg(feature = "bytes")]
-    fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
-        append(buffer, READ_MAX, |bytes| Ok((self.try_read(bytes)?, ()))).map(|(length, ())| length)
-    }
-
-    fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
-        self.try_with(Direction::Write, |mut stream| stream.write(buffer))
-    }
-
-    fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.try_with(Direction::Read, |mut stream| stream.read_vectored(buffers))
-    }
-
-    fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.try_with(Direction::Write, |mut stream| stream.write_vectored(buffers))
-    }
-
-    fn linger(&self) -> io::Result<Option<Duration>> {
-        SockRef::from(self).linger()
-    }
-
-    fn set_linger(&self, duration: Option<Duration>) -> io::Result<()> {
-        SockRef::from(self).set_linger(duration.map(whole_seconds))
-    }
-
-    fn set_zero_linger(&self) -> io::Result<()> {
-        SockRef::from(self).set_linger(Some(Duration::ZERO))
-    }
-
-    fn ttl(&self) -> io::Result<u32> {
-        self.get_ref().ttl()
-    }
-
-    fn set_ttl(&self, hops: u32) -> io::Result<()> {
-        self.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
-    }
-
-    fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.get_ref().take_error()
-    }
+options! { TcpStream, |this| SockRef::from(&this.0);
+    /// Returns how long closing waits until unsent data has been sent (`SO_LINGER`).
+    fn linger = linger() -> Option<Duration>;
+    /// Returns whether data that has come is acknowledged at once (`TCP_QUICKACK`).
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn quickack = tcp_quickack() -> bool;
+    /// Sets whether data that has come is acknowledged at once. The system may change it back.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn set_quickack = set_tcp_quickack(quickack: bool) -> ();
 }
 
-/// Adds options, and a stream of connections, to a TCP listener.
+/// Accepts TCP connections.
+///
+/// The listener dereferences to its [`Async`].
 ///
 /// # Examples
 ///
 /// ```
-/// use arc_util::net::{TcpListener, TcpListenerExt, TcpStream};
-/// use futures_util::StreamExt;
+/// use arc_util::net::{TcpListener, TcpStream};
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let listener = TcpListener::bind("127.0.0.1:0").await?;
 /// let client = TcpStream::connect(listener.local_addr()?).await?;
-/// let mut incoming = std::pin::pin!(listener.incoming());
-/// let server = incoming.next().await.expect("it never ends")?;
-/// assert_eq!(server.peer_addr()?, client.local_addr()?);
+/// let (server, from) = listener.accept().await?;
+/// assert_eq!(from, client.local_addr()?);
+/// assert_eq!(server.local_addr()?, client.peer_addr()?);
 /// # Ok(())
 /// # }
 /// ```
-pub trait TcpListenerExt: sealed::Sealed {
-    /// Deregisters the socket and returns it as std's. It stays non-blocking.
+pub struct TcpListener(Async<net::TcpListener>);
+
+wraps!(TcpListener, net::TcpListener);
+
+impl TcpListener {
+    /// Listens on an address. Of several addresses, it takes the first that works. Port 0 stands
+    /// for any free port; [`local_addr`](Self::local_addr) says which one it is.
+    ///
+    /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows that option
+    /// is not set, because it would let another process take the port over.
     ///
     /// # Errors
     ///
-    /// Fails when the kernel no longer watches the socket, because other code has closed its
-    /// descriptor.
-    fn into_std(self) -> io::Result<std::net::TcpListener>
-    where
-        Self: Sized;
+    /// The system's: the address is in use, or does not belong to this machine. Of several
+    /// addresses it is the error of the last one. It does not say which address that is: say so
+    /// where you print it. Those of [`lookup_host`](super::lookup_host). `InvalidInput` when there
+    /// is no address.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
+    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+        first(address, arc::net::TcpListener::bind).await.map(Self)
+    }
 
-    /// Polls for a connection, for futures written by hand. See [`accept`](TcpListener::accept).
+    /// Waits for a connection.
+    ///
+    /// A connection that was broken before it was accepted is skipped silently.
+    ///
+    /// # Errors
+    ///
+    /// * When there are no descriptors or no memory left. The connection waits in the kernel, and
+    ///   the error is returned after a pause of 50 ms. So a loop that reports it and goes on does
+    ///   the right thing. When the kernel watches as many descriptors as the user may have (on
+    ///   Linux `fs.epoll.max_user_watches`), the connection is closed.
+    /// * When the system refuses for another reason, for example because the socket is not a
+    ///   listener. This error is returned after a pause, too.
+    /// * When the runtime has ended, at once. This error is not the system's, and has no number.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime, when there is a connection or an error. The connection is closed.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel safe: no connection is lost.
+    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, address) = self.0.accept().await?;
+        Ok((TcpStream(stream), address))
+    }
+
+    /// Polls for a connection, for futures written by hand. See [`accept`](Self::accept).
     ///
     /// # Errors
     ///
@@ -218,52 +275,54 @@ pub trait TcpListenerExt: sealed::Sealed {
     ///
     /// # Panics
     ///
-    /// Panics outside a runtime when there is a connection. The connection is closed.
-    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>>;
-
-    /// Returns the connections as a stream, which never ends. Its errors are those of
-    /// [`accept`](TcpListener::accept).
-    fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Send + '_;
-
-    /// Returns the time to live of the packets that the socket sends, in hops.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the system call.
-    fn ttl(&self) -> io::Result<u32>;
-
-    /// Sets the time to live of the packets that the socket sends, in hops.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `InvalidInput` when `hops` is not in 1 to 255. Otherwise any error of the
-    /// system call.
-    fn set_ttl(&self, hops: u32) -> io::Result<()>;
-}
-
-impl TcpListenerExt for TcpListener {
-    fn into_std(self) -> io::Result<std::net::TcpListener> {
-        self.into_inner()
-    }
-
-    fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
-        let (stream, address) = ready!(poll_accept(self, context, |it| it.accept()))?;
+    /// Outside a runtime when there is a connection. The connection is closed.
+    pub fn poll_accept(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let (stream, address) = ready!(poll_accept(&self.0, context, |it| it.accept()))?;
         Poll::Ready(Ok((TcpStream::from_std(stream)?, address)))
     }
 
-    fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Send + '_ {
+    /// Returns the connections as a stream, which never ends. Its errors are those of
+    /// [`accept`](Self::accept).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::net::{TcpListener, TcpStream};
+    /// use futures_util::StreamExt;
+    /// # #[arc::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let client = TcpStream::connect(listener.local_addr()?).await?;
+    /// let mut incoming = std::pin::pin!(listener.incoming());
+    /// let server = incoming.next().await.expect("it never ends")?;
+    /// assert_eq!(server.peer_addr()?, client.local_addr()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn incoming(&self) -> impl Stream<Item = io::Result<TcpStream>> + Send + '_ {
         futures_util::stream::unfold(self, async |listener| {
             Some((listener.accept().await.map(|(stream, _)| stream), listener))
         })
     }
 
-    fn ttl(&self) -> io::Result<u32> {
-        self.get_ref().ttl()
+    /// Sets the time to live of the packets that the socket sends, in hops.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` when `hops` is not in 1 to 255. Otherwise any error of the system call.
+    pub fn set_ttl(&self, hops: u32) -> io::Result<()> {
+        self.0.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
     }
+}
 
-    fn set_ttl(&self, hops: u32) -> io::Result<()> {
-        self.get_ref().set_ttl(checked_hops(hops, 1..=255)?)
-    }
+options! { TcpListener, |this| this.0.get_ref();
+    /// Returns the address that it listens on.
+    fn local_addr = local_addr() -> SocketAddr;
+    /// Returns the time to live of the packets that the socket sends, in hops.
+    fn ttl = ttl() -> u32;
 }
 
 /// Polls for a connection to any listener. One that was broken before it was accepted is skipped.
@@ -285,11 +344,4 @@ pub(super) fn poll_accept<L: AsSource, R>(
         }
     }
     Poll::Ready(Ok(accepted.unwrap_or_else(|| unreachable!("an attempt has succeeded"))))
-}
-
-mod sealed {
-    /// Keeps other crates from implementing the traits, so that these can get new methods.
-    pub trait Sealed {}
-    impl Sealed for super::TcpStream {}
-    impl Sealed for super::TcpListener {}
 }

@@ -1,18 +1,19 @@
 //! UDP sockets.
 
-#[cfg(feature = "bytes")]
 use super::buffers::{DATAGRAM_MAX, append};
-use super::connect::{first, no_address};
 use super::datagrams::datagrams;
+use super::names::{ToSocketAddrs, first, lookup_host, no_address};
 use super::options::{hops as checked_hops, options, wraps};
+use crate::io::ready::readiness;
 use arc::io::{Async, Direction};
-use arc::net::{SocketAddr, ToSocketAddrs, lookup_host};
-#[cfg(feature = "bytes")]
+use arc::net::SocketAddr;
 use bytes::BufMut;
 use socket2::SockRef;
+use std::future::ready;
 use std::io;
 use std::net::{self, Ipv4Addr, Ipv6Addr};
 use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
 
 /// A UDP socket, which sends and receives datagrams.
 ///
@@ -44,6 +45,8 @@ pub struct UdpSocket(Async<net::UdpSocket>);
 
 wraps!(UdpSocket, net::UdpSocket);
 
+readiness!(UdpSocket, poll_recv_ready, poll_send_ready);
+
 impl UdpSocket {
     /// Binds to an address, or to the first of several addresses that can be bound. With port 0
     /// the system chooses a free port, which [`local_addr`](Self::local_addr) returns.
@@ -62,7 +65,8 @@ impl UdpSocket {
     /// Dropping the future leaves nothing behind, except that a name lookup that has begun runs
     /// to its end.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first(address, |address| Self::from_std(net::UdpSocket::bind(address)?)).await
+        let bind = |address| net::UdpSocket::bind(address).and_then(Self::from_std);
+        first(address, |address| ready(bind(address))).await
     }
 
     /// Makes an address the socket's only peer, or the first of several addresses that can be.
@@ -77,7 +81,7 @@ impl UdpSocket {
     /// Dropping the future leaves nothing behind, except that a name lookup that has begun runs
     /// to its end.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
-        first(address, |address| self.0.get_ref().connect(address)).await
+        first(address, |address| ready(self.0.get_ref().connect(address))).await
     }
 
     /// Sends a datagram to an address, or to the first of several addresses.
@@ -147,6 +151,24 @@ impl UdpSocket {
     /// Copies the next datagram, like [`try_recv_from`](Self::try_recv_from).
     pub fn try_peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.try_with(Direction::Read, |socket| socket.peek_from(buffer))
+    }
+
+    /// Polls for a datagram, and copies it to the end of a buffer. See [`peek`](Self::peek).
+    pub fn poll_peek(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.poll_into(context, buffer, |socket, room| Ok((socket.peek(room)?, ())))
+    }
+
+    /// Polls for a datagram, copies it to the end of a buffer, and returns its sender.
+    pub fn poll_peek_from(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        self.poll_into(context, buffer, |socket, room| socket.peek_from(room))
     }
 
     /// Polls for a datagram, and returns its sender. See [`peek_sender`](Self::peek_sender).

@@ -13,8 +13,8 @@ use std::process::Stdio;
 
 /// The pipe that a process reads as its standard input.
 ///
-/// The process reads the end of its input when this is dropped. Closing it (`close`) does nothing,
-/// as tokio's `shutdown` does.
+/// The process reads the end of its input when this is dropped. Shutting it down does nothing, as on
+/// tokio.
 ///
 /// On Windows pipes are read and written by jobs, as a [`File`](crate::fs::File) is. There an error
 /// of a write is returned by the next one, or by `flush`.

@@ -107,8 +107,8 @@ impl fmt::Display for Dump {
         let plural = |count| if count == 1 { "" } else { "s" };
         let (s, t) = (plural(tasks), plural(workers));
         writeln!(formatter, "arc: {tasks} unfinished task{s}, {workers} worker{t}")?;
-        for deadlock in &self.waits.deadlocks {
-            writeln!(formatter, "  {deadlock}")?;
+        for finding in &self.waits.findings {
+            writeln!(formatter, "  {finding}")?;
         }
         for (place, task) in self.tasks.iter().enumerate() {
             write!(formatter, "  {task}")?;
@@ -139,7 +139,8 @@ struct Waits {
     of_tasks: Vec<Vec<String>>,
     /// Of the futures in `block_on`, which are in no list of tasks.
     mains: Vec<String>,
-    deadlocks: Vec<String>,
+    /// Who cannot go on.
+    findings: Vec<String>,
 }
 
 #[cfg(not(feature = "waits"))]
@@ -169,7 +170,7 @@ mod waits {
 mod waits {
     use super::{Id, TaskInfo, Waits, find};
     use crate::task::TaskState;
-    use arc_trace::waits::{Link, Waiting, cycles, waiting};
+    use arc_trace::waits::{Program, Waiting, mains, runtimes, waiting};
 
     /// What was known of the waits before the list of tasks was made.
     pub(super) struct Asked(Vec<Waiting>);
@@ -185,20 +186,23 @@ mod waits {
             "what futures of other crates wait for, tasks of a LocalSet";
 
         pub(super) fn new(Asked(mut asked): Asked, tasks: &[TaskInfo]) -> Self {
+            let mains = mains();
             let by_id = |id| find(tasks, Id(id)).map(|place| &tasks[place]);
             let label = |id: u64| match by_id(id) {
                 Some(TaskInfo { name: Some(name), location, .. }) => {
                     format!("task {id} {name:?} ({location})")
                 }
                 Some(TaskInfo { location, .. }) => format!("task {id} ({location})"),
+                None if mains.contains(&id) => format!("the future {id} of a block_on"),
                 None => format!("task {id}"),
             };
 
             // The future of a `block_on` is in no list. What is kept of it is forgotten when its
             // next poll begins, and its polls begin with steps whose numbers are odd.
+            let is_main = |waiting: &Waiting| !waiting.step.is_multiple_of(2);
             asked.retain(|waiting| match by_id(waiting.task) {
                 Some(task) => task.state == TaskState::Idle && 2 * task.polls == waiting.step,
-                None => !waiting.step.is_multiple_of(2),
+                None => is_main(waiting),
             });
 
             let mut waits = Self::default();
@@ -216,20 +220,27 @@ mod waits {
                     |sentence| format!("the future {} of a block_on: {sentence}", waiting.task);
                 waits.mains.extend(sentences.into_iter().map(main));
             }
-            let cycles = cycles(&asked, &label);
-            waits.deadlocks = cycles.iter().map(|cycle| deadlock(cycle, &label)).collect();
+
+            // Nothing else goes on if no future of a `block_on` was polled since, and there is no
+            // other runtime.
+            let again = waiting();
+            let is_still = |main: &u64| {
+                let step = |all: &[Waiting]| {
+                    all.iter().find(|waiting| waiting.task == *main).map(|waiting| waiting.step)
+                };
+                step(&asked).is_some() && step(&asked) == step(&again)
+            };
+            let waits_too =
+                |task: &TaskInfo| asked.binary_search_by_key(&task.id.0, |it| it.task).is_ok();
+            let all_wait = tasks.iter().all(waits_too);
+            let is_all =
+                runtimes() == 1 && !mains.is_empty() && mains.iter().all(is_still) && all_wait;
+
+            let has_ended = |id| by_id(id).is_none() && !mains.contains(&id);
+            let program = Program { waiting: &asked, is_all, has_ended: &has_ended, label: &label };
+            waits.findings = program.findings();
             waits
         }
-    }
-
-    fn deadlock(cycle: &[Link], label: &dyn Fn(u64) -> String) -> String {
-        let link = |link: &Link| format!("{} waits {}", label(link.task), link.wait);
-        let links: Vec<String> = cycle.iter().map(link).collect();
-        let who = match cycle {
-            [_] => "a task waits for itself",
-            _ => "tasks wait for each other",
-        };
-        format!("deadlock: {who}: {}", links.join("; and "))
     }
 }
 use waits::Asked;

@@ -4,6 +4,7 @@ use super::builder::Builder;
 use super::handle::Handle;
 use super::metrics::RuntimeMetrics;
 use super::runtime::Runtime;
+use crate::task::boxed_if_large;
 use crate::task::{LocalJoinHandle, LocalSet};
 use arc::runtime::EnterGuard;
 use arc::task::JoinHandle;
@@ -93,7 +94,7 @@ impl LocalRuntime {
     /// Spawns a future that need not be `Send` as a task. It runs during
     /// [`block_on`](Self::block_on).
     pub fn spawn_local<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
-        self.tasks.set().spawn_local(future)
+        boxed_if_large!(future, self.tasks.set().spawn_local(future))
     }
 
     /// Runs a function that blocks on a thread of its own. See
@@ -115,7 +116,7 @@ impl LocalRuntime {
     /// * Inside a task or another `block_on`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.tasks.set().block_on(&self.runtime, future)
+        boxed_if_large!(future, self.tasks.set().block_on(&self.runtime, future))
     }
 
     /// Makes this runtime the current one of the thread while the guard lives. Inside it, sockets

@@ -1,9 +1,10 @@
 //! Signals of Unix.
 
+use crate::sync::told::Named;
 use arc::io::{Async, Direction};
 use signal_hook::SigId;
 use signal_hook::consts::{self, FORBIDDEN};
-use signal_hook::low_level::{pipe, unregister};
+use signal_hook::low_level::{pipe, signal_name, unregister};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::net::UnixStream;
 use std::task::{Context, Poll, ready};
@@ -106,7 +107,11 @@ pub fn signal(kind: SignalKind) -> Result<Signal> {
     let (ours, handlers) = UnixStream::pair()?;
     let ours = Async::new(ours)?;
     let id = register(kind, handlers)?;
-    Ok(Signal { pipe: ours, id })
+    let name = || match signal_name(kind.0) {
+        Some(name) => format!("the signal {name}"),
+        None => format!("the signal {}", kind.0),
+    };
+    Ok(Signal { _named: Named::new(&ours, name), pipe: ours, id })
 }
 
 /// Has the signal handler write a byte to the pipe for each signal.
@@ -140,6 +145,8 @@ pub(crate) fn register(kind: SignalKind, handlers: UnixStream) -> Result<SigId> 
 #[derive(Debug)]
 #[must_use = "it listens as long as it lives"]
 pub struct Signal {
+    /// Dropped first.
+    _named: Named,
     /// The signal handler writes a byte to the other end of this pipe, unless it is full.
     pipe: Async<UnixStream>,
     id: SigId,

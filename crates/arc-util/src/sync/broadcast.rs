@@ -52,7 +52,7 @@ pub struct Receiver<T> {
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = tokio::channel(capacity);
-    let told = Told::shared(What::Broadcast);
+    let told = Told::shared(What::Broadcast, capacity);
     (Sender { told: told.clone(), sender }, Receiver { told, receiver })
 }
 
@@ -64,7 +64,7 @@ impl<T> Sender<T> {
     /// As [`channel`].
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
-        Self { told: Told::shared(What::Broadcast), sender: tokio::Sender::new(capacity) }
+        Self { told: Told::shared(What::Broadcast, capacity), sender: tokio::Sender::new(capacity) }
     }
 
     /// Sends a value, and returns how many receivers there are.
@@ -122,7 +122,11 @@ impl<T: Clone> Receiver<T> {
         let line = Some(Location::caller());
         async move {
             consume_budget().await;
-            self.told.telling(line, self.receiver.recv()).await
+            let received = self.told.telling(line, self.receiver.recv()).await;
+            if let Err(error::RecvError::Lagged(count)) = &received {
+                self.told.lags(*count);
+            }
+            received
         }
     }
 

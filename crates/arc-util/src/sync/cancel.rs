@@ -1,6 +1,6 @@
 //! A signal to many tasks that they shall end.
 
-use super::told::{Told, What};
+use super::told::{AsksOf, Told, What, begins_choice, ends_choice};
 use pin_project_lite::pin_project;
 use slab::Slab;
 use std::fmt;
@@ -173,7 +173,7 @@ impl CancellationToken {
     ///
     /// Cancel safe.
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
-        Waits { token: self, cancelled: self.node.cancelled.notified() }
+        Waits { asks: AsksOf::new(), token: self, cancelled: self.node.cancelled.notified() }
     }
 
     /// Does the same as [`cancelled`](Self::cancelled), and takes the token by value.
@@ -183,7 +183,7 @@ impl CancellationToken {
     /// Cancel safe.
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
         let cancelled = self.node.cancelled.clone().notified_owned();
-        Waits { token: Owned(self), cancelled }
+        Waits { asks: AsksOf::new(), token: Owned(self), cancelled }
     }
 
     /// Runs a future until it ends or the token is cancelled. Returns `None` when the token was
@@ -320,6 +320,7 @@ pin_project! {
     /// Waits until a token is cancelled.
     #[must_use = "futures do nothing unless awaited"]
     pub struct Waits<T, N> {
+        asks: AsksOf,
         token: T,
         // Made before the token is looked at, so that a `cancel` after the look is not missed.
         #[pin]
@@ -333,14 +334,11 @@ impl<T: Deref<Target = CancellationToken>, N: Future<Output = ()>> Future for Wa
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         if this.token.is_cancelled() {
-            this.token.node.told.got();
+            this.asks.tell(&this.token.node.told, false);
             return Poll::Ready(());
         }
         let cancelled = this.cancelled.poll(context);
-        match cancelled.is_pending() {
-            true => this.token.node.told.waits(),
-            false => this.token.node.told.got(),
-        }
+        this.asks.tell(&this.token.node.told, cancelled.is_pending());
         cancelled
     }
 }
@@ -378,9 +376,12 @@ where
         if begins && this.cancelled.token.is_cancelled() {
             return Poll::Ready(None);
         }
-        match this.future.poll(context) {
+        begins_choice();
+        let polled = match this.future.poll(context) {
             Poll::Ready(output) => Poll::Ready(Some(output)),
             Poll::Pending => this.cancelled.poll(context).map(|()| None),
-        }
+        };
+        ends_choice(polled.is_ready());
+        polled
     }
 }

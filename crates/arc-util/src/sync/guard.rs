@@ -1,9 +1,12 @@
-//! The guards of tokio's locks, which tell that somebody has the lock: with the feature `trace`.
+//! The guards of tokio's locks, which tell that somebody has the lock.
+//!
+//! tokio's guards that own their lock have an `Arc` of tokio's type, and what is told of a lock
+//! stands beside that type. So a guard that owns its lock is one of tokio's that borrow, beside the
+//! `Arc` that it borrows from. That takes the only `unsafe` of this crate.
 
 use super::told::Held;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A guard of tokio's, and that a task has the lock.
 #[must_use = "the lock is given back when the guard is dropped"]
@@ -11,7 +14,8 @@ pub struct Guard<G, L = ()> {
     /// Dropped first: nobody else can have the lock before that was told.
     pub(super) held: Held,
     pub(super) guard: G,
-    /// The lock, for a guard that keeps it alive or returns it.
+    /// The lock, for a guard that keeps it alive or returns it. Dropped after the guard, which may
+    /// borrow from it.
     pub(super) lock: L,
 }
 
@@ -81,41 +85,18 @@ pub(super) use map;
 /// Of the lock nothing is kept.
 pub(super) fn nothing<L>(_lock: L) {}
 
-/// A lock that is shared when it is first used. A `static` can be no `Arc`, which owned guards
-/// need.
-pub(super) struct Late<L> {
-    first: Mutex<Option<L>>,
-    shared: OnceLock<Arc<L>>,
+/// Gives what an `Arc` has, for a guard that is to stand beside that `Arc`.
+macro_rules! borrow {
+    ($lock:expr) => {{
+        let lock: *const _ = Arc::as_ptr($lock);
+        // SAFETY: the `Arc` keeps the value alive and where it is, whereto it is moved itself. A
+        // guard that borrows from the value is dropped before the `Arc`: as a field of `Guard` or
+        // `Waiter` it stands before it, and in a future that has not come so far it is in a local
+        // variable, while the `Arc` is an argument. Nobody else gets at the guard: what `Guard`
+        // gives of it lives no longer than a borrow of the `Guard`.
+        #[expect(unsafe_code, reason = "without it no guard would own a lock of a `dyn` value")]
+        let lock: &'static _ = unsafe { &*lock };
+        lock
+    }};
 }
-
-impl<L> Late<L> {
-    pub(super) const fn new(lock: L) -> Self {
-        Self { first: Mutex::new(Some(lock)), shared: OnceLock::new() }
-    }
-
-    pub(super) fn get(&self) -> &Arc<L> {
-        self.shared.get_or_init(|| {
-            let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Arc::new(first.expect("it is there until it is shared"))
-        })
-    }
-
-    /// What nobody else can have now: an owned guard keeps all of this alive.
-    pub(super) fn get_mut(&mut self) -> &mut L {
-        self.get();
-        self.shared.get_mut().and_then(Arc::get_mut).expect("no guard has it")
-    }
-
-    pub(super) fn into_inner(self) -> L {
-        self.get();
-        self.shared.into_inner().and_then(Arc::into_inner).expect("no guard has it")
-    }
-}
-
-impl<L> Deref for Late<L> {
-    type Target = L;
-
-    fn deref(&self) -> &L {
-        self.get()
-    }
-}
+pub(super) use borrow;

@@ -67,22 +67,15 @@ macro_rules! tokios_own {
     )*};
 }
 
-#[cfg(feature = "trace")]
 mod barrier;
 mod blocking;
 pub mod broadcast;
 mod cancel;
-#[cfg(feature = "trace")]
 mod guard;
-#[cfg(not(feature = "trace"))]
-mod locks;
 pub mod mpsc;
-#[cfg(feature = "trace")]
 mod mutex;
-#[cfg(feature = "trace")]
 mod notify;
 pub mod oneshot;
-#[cfg(feature = "trace")]
 mod rwlock;
 mod semaphore;
 pub(crate) mod told;
@@ -101,7 +94,6 @@ pub use tokio::sync::{
 
 #[cfg(feature = "mpmc")]
 pub use async_channel as mpmc;
-#[cfg(feature = "trace")]
 pub use {
     barrier::Barrier,
     mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard},
@@ -109,15 +101,5 @@ pub use {
     rwlock::{
         OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
         RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
-    },
-};
-#[cfg(not(feature = "trace"))]
-pub use {
-    locks::{Mutex, RwLock},
-    tokio::sync::{
-        Barrier, MappedMutexGuard, MutexGuard, Notify, OwnedMappedMutexGuard, OwnedMutexGuard,
-        OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard,
-        RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
-        futures::{Notified, OwnedNotified},
     },
 };

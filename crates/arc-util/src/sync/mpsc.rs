@@ -49,15 +49,16 @@ use tolds::Tolds;
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     const MAX: usize = Semaphore::MAX_PERMITS;
     assert!(buffer <= MAX, "a channel holds at most {MAX} values, not {buffer}");
-    let told = Tolds::new();
+    let told = Tolds::new(buffer);
     let (sender, receiver) = tokio::channel(buffer);
-    (Sender { told: told.clone(), sender }, Receiver { told, receiver })
+    (Sender { end: told.value.sender(), told: told.clone(), sender }, Receiver { told, receiver })
 }
 
 /// Creates a channel that holds any number of values.
 #[track_caller]
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
-    let told = Tolds::new();
+    let told = Tolds::new(0);
     let (sender, receiver) = tokio::unbounded_channel();
-    (UnboundedSender { told: told.clone(), sender }, UnboundedReceiver { told, receiver })
+    let end = told.value.sender();
+    (UnboundedSender { told: told.clone(), end, sender }, UnboundedReceiver { told, receiver })
 }

@@ -1,8 +1,7 @@
-//! tokio's `Notify`, which tells who waits for it and who has notified: with the feature `trace`
-//! only. Without it, tokio's own type is re-exported.
+//! tokio's `Notify`. With the feature `trace` it tells who waits for it and who has notified.
 
-use super::guard::Late;
-use super::told::{Told, What};
+use super::guard::borrow;
+use super::told::{AsksOf, Told, What};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -12,8 +11,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync as tokio;
 
-/// Wakes one task, or all tasks, that wait for an event: tokio's `Notify`, which also tells the
-/// timeline and the dump of itself.
+/// Wakes one task, or all tasks, that wait for an event: tokio's `Notify`. With the
+/// feature `trace` it also tells the timeline and the dump of itself.
 ///
 /// # Examples
 ///
@@ -30,7 +29,7 @@ use tokio::sync as tokio;
 /// ```
 pub struct Notify {
     told: Told,
-    notify: Late<tokio::Notify>,
+    notify: tokio::Notify,
 }
 
 /// Waits for a notification; made by [`Notify::notified`].
@@ -38,7 +37,7 @@ pub type Notified<'a> = Waiter<&'a Notify, tokio::futures::Notified<'a>>;
 
 /// Waits for a notification, and owns its share of the [`Notify`]; made by
 /// [`Notify::notified_owned`].
-pub type OwnedNotified = Waiter<Arc<Notify>, tokio::futures::OwnedNotified>;
+pub type OwnedNotified = Waiter<Arc<Notify>, tokio::futures::Notified<'static>>;
 
 impl Notify {
     /// Creates one without a stored notification.
@@ -50,7 +49,7 @@ impl Notify {
     /// Does the same as [`new`](Self::new), for a static.
     #[track_caller]
     pub const fn const_new() -> Self {
-        let notify = Late::new(tokio::Notify::const_new());
+        let notify = tokio::Notify::const_new();
         Self { told: Told::new(What::Notify), notify }
     }
 
@@ -61,7 +60,7 @@ impl Notify {
     /// A notification that it has got and not returned goes to the next in line. The place in line
     /// is lost.
     pub fn notified(&self) -> Notified<'_> {
-        Waiter { notify: self, notified: self.notify.get().notified() }
+        Waiter { asks: AsksOf::new(), notified: self.notify.notified(), notify: self }
     }
 
     /// Returns a future that waits for a notification, and owns its share of the `Notify`.
@@ -70,26 +69,26 @@ impl Notify {
     ///
     /// As [`notified`](Self::notified).
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
-        let notified = self.notify.get().clone().notified_owned();
-        Waiter { notify: self, notified }
+        let notified = borrow!(&self).notify.notified();
+        Waiter { asks: AsksOf::new(), notified, notify: self }
     }
 
     /// Wakes the task that has waited longest, or stores the notification for the next one.
     pub fn notify_one(&self) {
         self.told.provides();
-        self.notify.get().notify_one();
+        self.notify.notify_one();
     }
 
     /// Wakes the task that has begun to wait last, or stores the notification for the next one.
     pub fn notify_last(&self) {
         self.told.provides();
-        self.notify.get().notify_last();
+        self.notify.notify_last();
     }
 
     /// Wakes all tasks that wait now. Stores nothing for later ones.
     pub fn notify_waiters(&self) {
         self.told.provides();
-        self.notify.get().notify_waiters();
+        self.notify.notify_waiters();
     }
 }
 
@@ -102,7 +101,7 @@ impl Default for Notify {
 
 impl fmt::Debug for Notify {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.notify.get().fmt(formatter)
+        self.notify.fmt(formatter)
     }
 }
 
@@ -111,9 +110,11 @@ pin_project! {
     #[derive(Debug)]
     #[must_use = "futures do nothing unless awaited"]
     pub struct Waiter<N, F> {
-        notify: N,
+        asks: AsksOf,
         #[pin]
         notified: F,
+        // Dropped after the future, which borrows from it.
+        notify: N,
     }
 }
 
@@ -123,13 +124,10 @@ impl<N: Deref<Target = Notify>, F: Future<Output = ()>> Future for Waiter<N, F> 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         let polled = this.notified.poll(context);
-        match polled.is_ready() {
-            true => {
-                this.notify.told.comes();
-                this.notify.told.got();
-            }
-            false => this.notify.told.waits(),
+        if polled.is_ready() {
+            this.notify.told.comes();
         }
+        this.asks.tell(&this.notify.told, polled.is_pending());
         polled
     }
 }

@@ -1,10 +1,7 @@
-//! tokio's `RwLock`, which tells who waits for it, who has it, and by which lines: with the feature
-//! `trace` only. Without it, `locks.rs` has the type.
-//!
-//! All methods are tokio's, and are described there. Two things are missing: a `RwLock` of a type
-//! without a known size, and `rwlock` of the owned guards.
+//! tokio's `RwLock`, within the task's budget. With the feature `trace` it tells who waits for it,
+//! who has it, and by which lines. (`mutex.rs` says when the budget is taken.)
 
-use super::guard::{Guard, Late, map};
+use super::guard::{Guard, borrow, map};
 use super::told::{Told, What};
 use arc::task::consume_budget;
 use std::convert::identity;
@@ -14,23 +11,45 @@ use std::sync::Arc;
 use tokio::TryLockError;
 use tokio::sync as tokio;
 
-/// A lock for many readers or one writer: tokio's `RwLock`, which also tells the timeline and the
-/// dump of itself.
+/// A lock for many readers or one writer: tokio's `RwLock`, within the task's budget.
+///
+/// To lock takes a unit of the budget, so that a loop over a lock that nobody else has lets other
+/// tasks run. All else is tokio's, and is described there. A `&RwLock` is taken where a
+/// `&tokio::sync::RwLock` is asked for. For a crate that asks for an `Arc` of one, make that:
+/// tokio's locks work on arc, too.
+///
+/// With the feature `trace` it also tells the timeline and the dump of itself.
+///
+/// # Panics
+///
+/// `blocking_read` and `blocking_write` panic inside a runtime of tokio's. In a task of arc's they
+/// do not: they block its worker for as long as they wait. Call them on a thread of
+/// [`spawn_blocking`](arc::task::spawn_blocking).
+///
+/// # Cancellation
+///
+/// A future that is dropped before it has the lock loses its place in line, and nothing else.
 ///
 /// # Examples
 ///
 /// ```
 /// use arc_util::sync::RwLock;
+/// use std::sync::Arc;
 /// # #[arc::main]
 /// # async fn main() {
-/// let count = RwLock::new(1);
-/// *count.write().await += 1;
-/// assert_eq!(*count.read().await, 2);
+/// let names: Arc<RwLock<Vec<&str>>> = Arc::default();
+/// names.write().await.push("anna");
+/// let (one, other) = (names.read().await, names.clone().read_owned().await);
+/// assert_eq!(*one, *other);
+/// assert!(names.try_write().is_err());
+///
+/// let text: Arc<RwLock<dyn ToString + Send + Sync>> = Arc::new(RwLock::new("a text"));
+/// assert_eq!(text.read().await.to_string(), "a text");
 /// # }
 /// ```
-pub struct RwLock<T> {
+pub struct RwLock<T: ?Sized> {
     told: Told,
-    lock: Late<tokio::RwLock<T>>,
+    lock: tokio::RwLock<T>,
 }
 
 /// Reads what a [`RwLock`] guards until it is dropped.
@@ -43,14 +62,14 @@ pub type RwLockWriteGuard<'a, T> = Guard<tokio::RwLockWriteGuard<'a, T>>;
 pub type RwLockMappedWriteGuard<'a, T> = Guard<tokio::RwLockMappedWriteGuard<'a, T>>;
 
 /// Reads what a [`RwLock`] guards until it is dropped, and keeps the lock alive.
-pub type OwnedRwLockReadGuard<T, U = T> = Guard<tokio::OwnedRwLockReadGuard<T, U>, Arc<RwLock<T>>>;
+pub type OwnedRwLockReadGuard<T, U = T> = Guard<tokio::RwLockReadGuard<'static, U>, Arc<RwLock<T>>>;
 
 /// Writes what a [`RwLock`] guards until it is dropped, and keeps the lock alive.
-pub type OwnedRwLockWriteGuard<T> = Guard<tokio::OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>>;
+pub type OwnedRwLockWriteGuard<T> = Guard<tokio::RwLockWriteGuard<'static, T>, Arc<RwLock<T>>>;
 
 /// Writes a part of what a [`RwLock`] guards; made by `OwnedRwLockWriteGuard::map`.
 pub type OwnedRwLockMappedWriteGuard<T, U = T> =
-    Guard<tokio::OwnedRwLockMappedWriteGuard<T, U>, Arc<RwLock<T>>>;
+    Guard<tokio::RwLockMappedWriteGuard<'static, U>, Arc<RwLock<T>>>;
 
 /// Defines the ways to get one kind of guard.
 macro_rules! ways {
@@ -58,7 +77,7 @@ macro_rules! ways {
         $wait:ident, $blocking:ident, $try:ident -> $guard:ident;
         $wait_owned:ident, $try_owned:ident -> $owned:ident
     ) => {
-        impl<T> RwLock<T> {
+        impl<T: ?Sized> RwLock<T> {
             /// Waits until the caller has the lock.
             ///
             /// # Cancellation
@@ -68,25 +87,8 @@ macro_rules! ways {
             pub fn $wait(&self) -> impl Future<Output = $guard<'_, T>> {
                 let line = Some(Location::caller());
                 async move {
-                    let guard = self.told.telling(line, self.lock.get().$wait()).await;
-                    let guard = Guard { held: self.told.holds_since(line), guard, lock: () };
-                    consume_budget().await;
-                    guard
-                }
-            }
-
-            /// Waits until the caller has the lock. The guard keeps the lock alive.
-            ///
-            /// # Cancellation
-            ///
-            /// The place in line is lost.
-            #[track_caller]
-            pub fn $wait_owned(self: Arc<Self>) -> impl Future<Output = $owned<T>> {
-                let line = Some(Location::caller());
-                async move {
-                    let future = self.lock.get().clone().$wait_owned();
-                    let guard = self.told.telling(line, future).await;
-                    let guard = Guard { held: self.told.holds_since(line), guard, lock: self };
+                    let guard = self.told.telling(line, self.lock.$wait()).await;
+                    let guard = Guard { held: self.told.holds_since(line, false), guard, lock: () };
                     consume_budget().await;
                     guard
                 }
@@ -100,8 +102,8 @@ macro_rules! ways {
             #[track_caller]
             pub fn $blocking(&self) -> $guard<'_, T> {
                 let line = Some(Location::caller());
-                let guard = self.lock.get().$blocking();
-                Guard { held: self.told.holds_since(line), guard, lock: () }
+                let guard = self.lock.$blocking();
+                Guard { held: self.told.holds_since(line, false), guard, lock: () }
             }
 
             /// Locks without waiting.
@@ -112,8 +114,28 @@ macro_rules! ways {
             #[track_caller]
             pub fn $try(&self) -> Result<$guard<'_, T>, TryLockError> {
                 let line = Some(Location::caller());
-                let guard = self.lock.get().$try()?;
-                Ok(Guard { held: self.told.holds_since(line), guard, lock: () })
+                let guard = self.lock.$try()?;
+                Ok(Guard { held: self.told.holds_since(line, false), guard, lock: () })
+            }
+        }
+
+        impl<T: ?Sized + 'static> RwLock<T> {
+            /// Waits until the caller has the lock. The guard keeps the lock alive.
+            ///
+            /// # Cancellation
+            ///
+            /// The place in line is lost.
+            #[track_caller]
+            pub fn $wait_owned(self: Arc<Self>) -> impl Future<Output = $owned<T>> {
+                let line = Some(Location::caller());
+                async move {
+                    let future = borrow!(&self).lock.$wait();
+                    let guard = self.told.telling(line, future).await;
+                    let guard =
+                        Guard { held: self.told.holds_since(line, true), guard, lock: self };
+                    consume_budget().await;
+                    guard
+                }
             }
 
             /// Locks without waiting. The guard keeps the lock alive.
@@ -124,8 +146,8 @@ macro_rules! ways {
             #[track_caller]
             pub fn $try_owned(self: Arc<Self>) -> Result<$owned<T>, TryLockError> {
                 let line = Some(Location::caller());
-                let guard = self.lock.get().clone().$try_owned()?;
-                Ok(Guard { held: self.told.holds_since(line), guard, lock: self })
+                let guard = borrow!(&self).lock.$try()?;
+                Ok(Guard { held: self.told.holds_since(line, true), guard, lock: self })
             }
         }
     };
@@ -144,13 +166,14 @@ impl<T> RwLock<T> {
     /// Creates an unlocked one.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self::const_new(value)
+        Self { told: Told::new(What::RwLock), ..Self::const_new(value) }
     }
 
     /// Creates an unlocked one, for a `static`.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
-        Self { told: Told::new(What::RwLock), lock: Late::new(tokio::RwLock::const_new(value)) }
+        let told = Told::new(What::RwLock).in_static();
+        Self { told, lock: tokio::RwLock::const_new(value) }
     }
 
     /// Creates an unlocked one for so many readers at a time.
@@ -161,38 +184,19 @@ impl<T> RwLock<T> {
     #[track_caller]
     pub fn with_max_readers(value: T, readers: u32) -> Self {
         let lock = tokio::RwLock::with_max_readers(value, readers);
-        Self { told: Told::new(What::RwLock), lock: Late::new(lock) }
+        Self { told: Told::new(What::RwLock), lock }
     }
 
     /// Creates an unlocked one for so many readers at a time, for a `static`.
     #[track_caller]
     pub const fn const_with_max_readers(value: T, readers: u32) -> Self {
         let lock = tokio::RwLock::const_with_max_readers(value, readers);
-        Self { told: Told::new(What::RwLock), lock: Late::new(lock) }
-    }
-
-    /// The value, which nobody else can have now.
-    ///
-    /// # Panics
-    ///
-    /// While what [`into_tokio`](Self::into_tokio) gave is there. So does `into_inner`.
-    pub fn get_mut(&mut self) -> &mut T {
-        self.lock.get_mut().get_mut()
+        Self { told: Told::new(What::RwLock).in_static(), lock }
     }
 
     /// Returns the value.
-    ///
-    /// # Panics
-    ///
-    /// As `get_mut`.
     pub fn into_inner(self) -> T {
-        self.lock.into_inner().into_inner()
-    }
-
-    /// Gives tokio's own type, for a crate that asks for an `Arc` of it. It is the same lock. Who
-    /// locks it by way of that type is not told.
-    pub fn into_tokio(self: Arc<Self>) -> Arc<tokio::RwLock<T>> {
-        self.lock.get().clone()
+        self.lock.into_inner()
     }
 }
 
@@ -210,7 +214,7 @@ impl<T: Default> Default for RwLock<T> {
     }
 }
 
-tokios_own! { RwLock lock }
+tokios_own! { mut RwLock lock ?Sized }
 
 map! {
     ['a, T: ?Sized] tokio::RwLockReadGuard<'a, T>, (), T, []
@@ -229,20 +233,29 @@ map! {
     => [U: ?Sized] map, try_map, RwLockMappedWriteGuard<'a, U>, identity
 }
 map! {
-    [T, V: ?Sized] tokio::OwnedRwLockReadGuard<T, V>, Arc<RwLock<T>>, V, []
-    => [U: ?Sized] map, try_map, OwnedRwLockReadGuard<T, U>, identity
+    [T: ?Sized, V: ?Sized + 'static] tokio::RwLockReadGuard<'static, V>, Arc<RwLock<T>>, V, []
+    => [U: ?Sized + 'static] map, try_map, OwnedRwLockReadGuard<T, U>, identity
 }
 map! {
-    [T] tokio::OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, T, [mut]
-    => [U: ?Sized] map, try_map, OwnedRwLockMappedWriteGuard<T, U>, identity
+    [T: ?Sized + 'static] tokio::RwLockWriteGuard<'static, T>, Arc<RwLock<T>>, T, [mut]
+    => [U: ?Sized + 'static] map, try_map, OwnedRwLockMappedWriteGuard<T, U>, identity
 }
 map! {
-    [T] tokio::OwnedRwLockWriteGuard<T>, Arc<RwLock<T>>, T, []
-    => [U: ?Sized] downgrade_map, try_downgrade_map, OwnedRwLockReadGuard<T, U>, identity
+    [T: ?Sized + 'static] tokio::RwLockWriteGuard<'static, T>, Arc<RwLock<T>>, T, []
+    => [U: ?Sized + 'static] downgrade_map, try_downgrade_map, OwnedRwLockReadGuard<T, U>, identity
 }
 map! {
-    [T, V: ?Sized] tokio::OwnedRwLockMappedWriteGuard<T, V>, Arc<RwLock<T>>, V, [mut]
-    => [U: ?Sized] map, try_map, OwnedRwLockMappedWriteGuard<T, U>, identity
+    [T: ?Sized, V: ?Sized + 'static]
+    tokio::RwLockMappedWriteGuard<'static, V>, Arc<RwLock<T>>, V, [mut]
+    => [U: ?Sized + 'static] map, try_map, OwnedRwLockMappedWriteGuard<T, U>, identity
+}
+
+/// What a guard that keeps its lock alive is of.
+impl<G, T: ?Sized> Guard<G, Arc<RwLock<T>>> {
+    /// The lock that it is of.
+    pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
+        &this.lock
+    }
 }
 
 /// Defines what a guard that writes can become.
@@ -264,10 +277,10 @@ macro_rules! becomes {
 }
 
 becomes! {
-    ['a, T] RwLockWriteGuard, RwLockWriteGuard<'a, T>
+    ['a, T: ?Sized] RwLockWriteGuard, RwLockWriteGuard<'a, T>
     => RwLockReadGuard<'a, T>, RwLockMappedWriteGuard<'a, T>
 }
 becomes! {
-    [T] OwnedRwLockWriteGuard, OwnedRwLockWriteGuard<T>
+    [T: ?Sized + 'static] RwLockWriteGuard, OwnedRwLockWriteGuard<T>
     => OwnedRwLockReadGuard<T>, OwnedRwLockMappedWriteGuard<T>
 }

@@ -66,7 +66,7 @@ impl Semaphore {
     /// Panics when there are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
     #[track_caller]
     pub fn new(permits: usize) -> Self {
-        Self::const_new(permits)
+        Self { told: Told::with_size(What::Semaphore, permits), ..Self::const_new(permits) }
     }
 
     /// Does the same as [`new`](Self::new), for a static. There, too many permits are an error of
@@ -78,7 +78,8 @@ impl Semaphore {
     #[track_caller]
     pub const fn const_new(permits: usize) -> Self {
         assert!(permits <= Self::MAX_PERMITS, "a semaphore has at most MAX_PERMITS permits");
-        Self { told: Told::new(What::Semaphore), semaphore: tokio::Semaphore::const_new(permits) }
+        let told = Told::with_size(What::Semaphore, permits).in_static();
+        Self { told, semaphore: tokio::Semaphore::const_new(permits) }
     }
 
     /// Returns the number of permits that no one holds now. While a task waits it is 0: what no one
@@ -97,6 +98,7 @@ impl Semaphore {
     #[track_caller]
     pub fn add_permits(&self, count: usize) {
         assert!(count <= self.room(), "a semaphore has at most MAX_PERMITS permits");
+        self.told.grows(count as isize);
         self.semaphore.add_permits(count);
     }
 
@@ -107,7 +109,9 @@ impl Semaphore {
 
     /// Removes permits that no one holds, at most `count`. Returns how many it has removed.
     pub fn forget_permits(&self, count: usize) -> usize {
-        self.semaphore.forget_permits(count)
+        let forgotten = self.semaphore.forget_permits(count);
+        self.told.grows(-(forgotten as isize));
+        forgotten
     }
 
     /// Closes the semaphore: it gives out no more permits. All tasks that wait get an error,
@@ -123,9 +127,10 @@ impl Semaphore {
 
     /// Waits until so many permits are the caller's. They are counted by the permit that is made of
     /// them, and not by tokio's.
-    async fn wait_for(&self, count: u32) -> Result<Held, AcquireError> {
-        let acquired = self.told.telling(None, self.semaphore.acquire_many(count)).await;
-        let acquired = acquired.map(|permit| (permit, self.told.holds()));
+    async fn wait_for(&self, count: u32, is_owned: bool) -> Result<Held, AcquireError> {
+        let acquiring = self.semaphore.acquire_many(count);
+        let acquired = self.told.telling_of(None, count, acquiring).await;
+        let acquired = acquired.map(|permit| (permit, self.told.holds_since(None, is_owned)));
 
         // Afterwards, so that a task without budget gets a place in line. If it is dropped here,
         // the permit is given back.
@@ -135,9 +140,9 @@ impl Semaphore {
         Ok(held)
     }
 
-    fn try_take(&self, count: u32) -> Result<Held, TryAcquireError> {
+    fn try_take(&self, count: u32, is_owned: bool) -> Result<Held, TryAcquireError> {
         self.semaphore.try_acquire_many(count)?.forget();
-        Ok(self.told.holds())
+        Ok(self.told.holds_since(None, is_owned))
     }
 }
 
@@ -150,7 +155,7 @@ impl fmt::Debug for Semaphore {
 /// Defines a kind of permit, and the ways to get it.
 macro_rules! permit {
     (
-        $(#[$doc:meta])* $name:ident $(<$life:lifetime>)? of $semaphore:ty;
+        $(#[$doc:meta])* $name:ident $(<$life:lifetime>)? of $semaphore:ty, owned: $owned:literal;
         $acquire:ident $acquire_many:ident $try_acquire:ident $try_acquire_many:ident
         $blocking_acquire:ident $blocking_acquire_many:ident
     ) => {
@@ -172,7 +177,7 @@ macro_rules! permit {
                 self: $semaphore,
                 count: u32,
             ) -> Result<$name $(<$life>)?, AcquireError> {
-                let _held = self.wait_for(count).await?;
+                let _held = self.wait_for(count, $owned).await?;
                 Ok($name { semaphore: self, count: count as usize, _held })
             }
 
@@ -188,7 +193,7 @@ macro_rules! permit {
                 self: $semaphore,
                 count: u32,
             ) -> Result<$name $(<$life>)?, TryAcquireError> {
-                let _held = self.try_take(count)?;
+                let _held = self.try_take(count, $owned)?;
                 Ok($name { semaphore: self, count: count as usize, _held })
             }
 
@@ -224,7 +229,8 @@ macro_rules! permit {
         impl $(<$life>)? $name $(<$life>)? {
             /// Drops the permits without giving them back: the semaphore has fewer from now on.
             pub fn forget(mut self) {
-                self.count = 0;
+                let count = take(&mut self.count);
+                self.semaphore.told.grows(-(count as isize));
             }
 
             /// Returns the number of permits.
@@ -248,7 +254,7 @@ macro_rules! permit {
             /// keeps all permits, if there are fewer.
             pub fn split(&mut self, count: usize) -> Option<Self> {
                 self.count = self.count.checked_sub(count)?;
-                let _held = self.semaphore.told.holds();
+                let _held = self.semaphore.told.holds_since(None, $owned);
                 Some(Self { semaphore: Clone::clone(&self.semaphore), count, _held })
             }
         }
@@ -273,13 +279,13 @@ macro_rules! permit {
 
 permit! {
     /// Permits of a [`Semaphore`]. Dropping this gives them back.
-    SemaphorePermit<'a> of &'a Semaphore;
+    SemaphorePermit<'a> of &'a Semaphore, owned: false;
     acquire acquire_many try_acquire try_acquire_many blocking_acquire blocking_acquire_many
 }
 
 permit! {
     /// Permits of a [`Semaphore`], like [`SemaphorePermit`], that own a reference to it.
-    OwnedSemaphorePermit of Arc<Semaphore>;
+    OwnedSemaphorePermit of Arc<Semaphore>, owned: true;
     acquire_owned acquire_many_owned try_acquire_owned try_acquire_many_owned
     blocking_acquire_owned blocking_acquire_many_owned
 }

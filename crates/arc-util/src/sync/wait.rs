@@ -5,29 +5,39 @@
 //! polled, so nothing is lost. To wait costs nothing. (Locks and semaphores have a way of
 //! their own: a task keeps its place in line. See `locks.rs`.)
 
-use super::told::Told;
+use super::told::{Asks, Told};
 use arc::task::{consume_budget, has_budget_remaining};
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-/// Polls within the budget, and tells that the task waits if that is pending.
+/// Polls within the budget, by a `poll_` function, and tells that the task waits if that is pending.
 #[inline]
 pub(super) fn poll_wait<R>(
     told: &Told,
     context: &mut Context<'_>,
     poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
+    poll_and_tell(context, poll, |is_pending| match is_pending {
+        true => told.waits(),
+        false => told.got(),
+    })
+}
+
+#[inline]
+fn poll_and_tell<R>(
+    context: &mut Context<'_>,
+    poll: impl FnOnce(&mut Context<'_>) -> Poll<R>,
+    tell: impl FnOnce(bool),
+) -> Poll<R> {
     if !has_budget_remaining() {
         ready!(pin!(consume_budget()).poll(context));
     }
 
     let polled = poll(context);
-    if polled.is_pending() {
-        told.waits();
-    } else {
-        told.got();
+    tell(polled.is_pending());
+    if polled.is_ready() {
         // There was a unit before the poll. If the poll itself took it, nobody is to wait for one:
         // what is ready must be returned.
         let _ = pin!(consume_budget()).poll(context);
@@ -37,14 +47,14 @@ pub(super) fn poll_wait<R>(
 
 /// Awaits a future in this way.
 pub(super) fn wait<F: Future>(told: &Told, future: F) -> Wait<'_, F> {
-    Wait { told, future }
+    Wait { asks: told.asks(), future }
 }
 
 pin_project! {
     /// See [`wait`].
     #[must_use = "futures do nothing unless awaited"]
     pub(super) struct Wait<'a, F> {
-        told: &'a Told,
+        asks: Asks<'a>,
         #[pin]
         future: F,
     }
@@ -56,6 +66,7 @@ impl<F: Future> Future for Wait<'_, F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        poll_wait(this.told, context, |context| this.future.poll(context))
+        let asks = this.asks;
+        poll_and_tell(context, |context| this.future.poll(context), |pending| asks.tell(pending))
     }
 }

@@ -57,10 +57,13 @@ impl<'a> Builder<'a> {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        Ok(match self.name {
-            Some(name) => arc::task::spawn_named(name, future),
-            None => arc::spawn(future),
-        })
+        Ok(boxed_if_large!(
+            future,
+            match self.name {
+                Some(name) => arc::task::spawn_named(name, future),
+                None => arc::spawn(future),
+            }
+        ))
     }
 
     /// Spawns a future as a task of the given runtime, like [`Handle::spawn`].
@@ -73,7 +76,9 @@ impl<'a> Builder<'a> {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let _guard = handle.enter();
-        self.spawn(future)
+        boxed_if_large!(future, {
+            let _guard = handle.enter();
+            self.spawn(future)
+        })
     }
 }

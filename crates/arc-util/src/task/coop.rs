@@ -2,9 +2,9 @@
 
 use arc::task::{consume_budget, without_budget};
 use pin_project_lite::pin_project;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::{Future, IntoFuture};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
 
 /// Makes a future of another crate take part in the task's budget: it takes one unit before the
 /// future is polled for the first time.
@@ -27,9 +27,32 @@ use std::task::{Context, Poll};
 /// assert_eq!(arc_util::task::cooperative(receiver.recv()).await, Ok(1));
 /// # }
 /// ```
-pub async fn cooperative<F: std::future::IntoFuture>(future: F) -> F::Output {
-    consume_budget().await;
-    future.await
+pub fn cooperative<F: IntoFuture>(future: F) -> Coop<F::IntoFuture> {
+    Coop { future: future.into_future(), has_begun: false }
+}
+
+pin_project! {
+    /// A future that takes part in the budget of its task; made by [`cooperative`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Coop<F> {
+        #[pin]
+        future: F,
+        has_begun: bool,
+    }
+}
+
+impl<F: Future> Future for Coop<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        if !*this.has_begun {
+            ready!(pin!(consume_budget()).poll(context));
+            *this.has_begun = true;
+        }
+        this.future.poll(context)
+    }
 }
 
 /// Lets a future do as much as it can in one poll: the budget of its task does not make it yield.

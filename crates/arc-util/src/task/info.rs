@@ -114,11 +114,7 @@ impl fmt::Display for TaskInfo {
                 write!(formatter, " has been blocking its thread for {}", Millis(time))
             }
         }?;
-        let what = match state {
-            TaskState::InBlockOn { .. } => "called",
-            _ => "spawned",
-        };
-        write!(formatter, " ({what} at {at}, {polls})")
+        write!(formatter, " (spawned at {at}, {polls})")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::local_set::{LocalAbortHandle, LocalJoinHandle, LocalSet, spawn_local};
-use crate::sync::told::{Told, What};
+use crate::sync::told::{Joins, Told, What};
 use crate::wake::wake_all;
 use arc::runtime::Handle;
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle, with_budget};
@@ -105,17 +105,19 @@ impl<T: 'static> JoinSet<T> {
     /// # }
     /// ```
     #[track_caller]
-    pub fn spawn_local(&mut self, future: impl Future<Output = T> + 'static) -> LocalAbortHandle {
-        self.insert_local(spawn_local(future))
+    pub fn spawn_local<F>(&mut self, future: F) -> LocalAbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        boxed_if_large!(future, self.insert_local(spawn_local(future)))
     }
 
     /// Does the same as [`spawn_local`](Self::spawn_local) in the given set of local tasks.
-    pub fn spawn_local_on(
-        &mut self,
-        future: impl Future<Output = T> + 'static,
-        local_set: &LocalSet,
-    ) -> LocalAbortHandle {
-        self.insert_local(local_set.spawn_local(future))
+    pub fn spawn_local_on<F>(&mut self, future: F, local_set: &LocalSet) -> LocalAbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        boxed_if_large!(future, self.insert_local(local_set.spawn_local(future)))
     }
 
     fn insert_local(&mut self, handle: LocalJoinHandle<T>) -> LocalAbortHandle {
@@ -157,6 +159,8 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// Cancel safe.
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
+        // The tasks that are left are not awaited after it.
+        let _joins = Joins;
         poll_fn(|context| self.poll_next(context)).await
     }
 
@@ -277,18 +281,20 @@ impl<T: Send + 'static> JoinSet<T> {
     ///
     /// Panics outside a runtime.
     #[track_caller]
-    pub fn spawn(&mut self, future: impl Future<Output = T> + Send + 'static) -> AbortHandle {
-        self.insert(arc::spawn(future))
+    pub fn spawn<F>(&mut self, future: F) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        boxed_if_large!(future, self.insert(arc::spawn(future)))
     }
 
     /// Spawns a future as a task of the given runtime and adds it to the set.
     #[track_caller]
-    pub fn spawn_on(
-        &mut self,
-        future: impl Future<Output = T> + Send + 'static,
-        handle: &Handle,
-    ) -> AbortHandle {
-        self.insert(handle.spawn(future))
+    pub fn spawn_on<F>(&mut self, future: F, handle: &Handle) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        boxed_if_large!(future, self.insert(handle.spawn(future)))
     }
 
     /// Runs a function that blocks on a thread of its own and adds it to the set as a task.
@@ -347,20 +353,19 @@ impl<'a, T: 'static> JoinSetBuilder<'a, T> {
     ///
     /// Panics outside a `LocalSet`.
     #[track_caller]
-    pub fn spawn_local(
-        self,
-        future: impl Future<Output = T> + 'static,
-    ) -> io::Result<LocalAbortHandle> {
-        Ok(self.set.spawn_local(future))
+    pub fn spawn_local<F>(self, future: F) -> io::Result<LocalAbortHandle>
+    where
+        F: Future<Output = T> + 'static,
+    {
+        boxed_if_large!(future, Ok(self.set.spawn_local(future)))
     }
 
     /// Does the same as [`JoinSet::spawn_local_on`].
-    pub fn spawn_local_on(
-        self,
-        future: impl Future<Output = T> + 'static,
-        local_set: &LocalSet,
-    ) -> io::Result<LocalAbortHandle> {
-        Ok(self.set.spawn_local_on(future, local_set))
+    pub fn spawn_local_on<F>(self, future: F, local_set: &LocalSet) -> io::Result<LocalAbortHandle>
+    where
+        F: Future<Output = T> + 'static,
+    {
+        boxed_if_large!(future, Ok(self.set.spawn_local_on(future, local_set)))
     }
 }
 
@@ -372,21 +377,20 @@ impl<T: Send + 'static> JoinSetBuilder<'_, T> {
     ///
     /// Panics outside a runtime.
     #[track_caller]
-    pub fn spawn(
-        self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> io::Result<AbortHandle> {
-        Ok(self.set.insert(self.builder.spawn(future)?))
+    pub fn spawn<F>(self, future: F) -> io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        boxed_if_large!(future, Ok(self.set.insert(self.builder.spawn(future)?)))
     }
 
     /// Does the same as [`JoinSet::spawn_on`], and gives the task its name.
     #[track_caller]
-    pub fn spawn_on(
-        self,
-        future: impl Future<Output = T> + Send + 'static,
-        handle: &Handle,
-    ) -> io::Result<AbortHandle> {
-        Ok(self.set.insert(self.builder.spawn_on(future, handle)?))
+    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        boxed_if_large!(future, Ok(self.set.insert(self.builder.spawn_on(future, handle)?)))
     }
 
     /// Does the same as [`JoinSet::spawn_blocking`].

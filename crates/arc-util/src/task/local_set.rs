@@ -5,10 +5,11 @@ use arc::runtime::Handle;
 use arc::task::{Id, JoinError, consume_budget, with_budget};
 use futures_util::future::{AbortHandle, Abortable, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use pin_project_lite::pin_project;
 use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -244,7 +245,7 @@ impl LocalSet {
     /// Spawns a future as a task of this set. The task is first polled when the set is polled
     /// next.
     pub fn spawn_local<F: Future + 'static>(&self, future: F) -> LocalJoinHandle<F::Output> {
-        self.tasks.spawn(future)
+        boxed_if_large!(future, self.tasks.spawn(future))
     }
 
     /// Runs the set's tasks until the given future has ended, and returns its output. The
@@ -257,20 +258,8 @@ impl LocalSet {
     /// # Cancellation
     ///
     /// The tasks stay in the set, and go on when it is polled again.
-    pub async fn run_until<F: Future>(&self, future: F) -> F::Output {
-        let mut future = pin!(future);
-        let poller = self.tasks.pollers.add();
-
-        poll_fn(|context| {
-            let entered = Entered::new(&self.tasks);
-            let polled = future.as_mut().poll(context);
-            if polled.is_pending() {
-                self.tasks.poll(&poller, context);
-            }
-            drop(entered);
-            polled
-        })
-        .await
+    pub fn run_until<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
+        RunUntil { tasks: &self.tasks, poller: None, future }
     }
 
     /// Makes this set the one that [`spawn_local`] uses on this thread, until the guard is dropped.
@@ -304,7 +293,31 @@ impl LocalSet {
     /// Panics when the future does, and where `block_on` does.
     #[track_caller]
     pub fn block_on<F: Future>(&self, runtime: &Handle, future: F) -> F::Output {
-        runtime.block_on(self.run_until(future))
+        boxed_if_large!(future, runtime.block_on(self.run_until(future)))
+    }
+}
+
+pin_project! {
+    /// The future of [`LocalSet::run_until`]. (An async function would keep its argument twice.)
+    struct RunUntil<'a, F> {
+        tasks: &'a Rc<Tasks>,
+        poller: Option<Poller>,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for RunUntil<'_, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _entered = Entered::new(this.tasks);
+        let polled = this.future.poll(context);
+        if polled.is_pending() {
+            this.tasks.poll(this.poller.get_or_insert_with(|| this.tasks.pollers.add()), context);
+        }
+        polled
     }
 }
 
@@ -465,11 +478,16 @@ impl Drop for Entered {
 /// See [`LocalSet`].
 #[track_caller]
 pub fn spawn_local<F: Future + 'static>(future: F) -> LocalJoinHandle<F::Output> {
-    let current = CURRENT.try_with(|current| current.borrow().clone()).ok().flatten();
-    let Some(tasks) = current else {
-        panic!("spawn_local was called outside a LocalSet: call it in `LocalSet::run_until`");
-    };
-    tasks.spawn(future)
+    boxed_if_large!(future, current().spawn(future))
+}
+
+#[track_caller]
+fn current() -> Rc<Tasks> {
+    let current = CURRENT.try_with(|current| current.borrow().clone());
+    current
+        .ok()
+        .flatten()
+        .expect("spawn_local was called outside a LocalSet: call it in `LocalSet::run_until`")
 }
 
 /// What the handles of a task know of it, whatever its output is.

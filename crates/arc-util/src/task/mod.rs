@@ -29,6 +29,21 @@
 //! # }
 //! ```
 
+/// Boxes a large future, of type `F`, before it is moved about, and evaluates the expression with
+/// it. Each function that a future is moved through needs that much stack, at least in a debug
+/// build: so this comes first in each function that takes one.
+macro_rules! boxed_if_large {
+    ($future:ident, $spawn:expr) => {
+        if const { size_of::<F>() > 2048 } {
+            let $future = Box::pin($future);
+            $spawn
+        } else {
+            $spawn
+        }
+    };
+}
+pub(crate) use boxed_if_large;
+
 mod builder;
 mod coop;
 mod info;
@@ -40,8 +55,8 @@ mod tracker;
 
 pub use arc::task::{AbortHandle, Id, JoinError};
 pub use builder::Builder;
+pub use coop::{Coop, Unconstrained, cooperative, unconstrained};
 pub use info::{TaskInfo, TaskState};
-pub use coop::{Unconstrained, cooperative, unconstrained};
 pub use join_set::{JoinSet, JoinSetBuilder};
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture};
 pub use local_set::{

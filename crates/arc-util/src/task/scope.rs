@@ -114,7 +114,11 @@ pub struct Scope<'env> {
 impl<'env> Scope<'env> {
     /// Spawns a task, which begins as soon as a thread is free. The task can borrow whatever
     /// outlives the scope.
-    pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'env) {
+    pub fn spawn<F: Future<Output = ()> + Send + 'env>(&self, future: F) {
+        boxed_if_large!(future, self.add(future));
+    }
+
+    fn add(&self, future: impl Future<Output = ()> + Send + 'env) {
         let panic = self.panic.clone();
         // The outer block drops `future` during its last poll, where a panic of that drop is
         // caught, too.

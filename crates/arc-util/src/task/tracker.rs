@@ -130,7 +130,7 @@ impl TaskTracker {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        arc::spawn(self.track_future(future))
+        boxed_if_large!(future, arc::spawn(self.track_future(future)))
     }
 
     /// Spawns and counts a task like [`spawn`](Self::spawn), in the given runtime.
@@ -139,7 +139,7 @@ impl TaskTracker {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        handle.spawn(self.track_future(future))
+        boxed_if_large!(future, handle.spawn(self.track_future(future)))
     }
 
     /// Runs a function that blocks on a thread of its own, and counts it until it has ended in
@@ -171,7 +171,7 @@ impl TaskTracker {
     where
         F: Future + 'static,
     {
-        spawn_local(self.track_future(future))
+        boxed_if_large!(future, spawn_local(self.track_future(future)))
     }
 
     /// Does the same as [`spawn_local`](Self::spawn_local) in the given set of local tasks.
@@ -179,7 +179,7 @@ impl TaskTracker {
     where
         F: Future + 'static,
     {
-        local_set.spawn_local(self.track_future(future))
+        boxed_if_large!(future, local_set.spawn_local(self.track_future(future)))
     }
 
     /// Counts a future as a task, from now until it is dropped.

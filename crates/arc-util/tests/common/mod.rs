@@ -3,9 +3,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use crate::this_program;
-use arc::io::{AsyncRead, AsyncReadExt};
-use arc::net::{TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
+use arc_util::io::{AsyncRead, AsyncReadExt};
+use arc_util::net::{TcpListener, TcpStream};
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! Programs without a mistake: nothing of their waits stands out.
 
 use crate::{record, timeline};
-use arc::net::{TcpListener, TcpStream};
 use arc::time::{Duration, sleep};
 use arc_trace::Format;
 use arc_util::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use arc_util::net::{TcpListener, TcpStream};
 use arc_util::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use arc_util::task::JoinSet;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const KINDS: [&str; 9] = [
     "deadlock: ",
     "lock: ",
     "missed: ",
-    "nobody is left: ",
+    "nobody is left",
     "piles up: ",
     "spins: ",
     "starved: ",

@@ -301,7 +301,7 @@ fn program_in_which_nobody_is_left() {
     });
     let worker = has_begun.recv().unwrap();
     comes_to_stand_out(
-        "nobody is left: .. block_on .. for the value of the oneshot channel .. \"worker\" .. \
+        "nobody is left who could wake it: .. block_on .. for the value of the oneshot channel .. \"worker\" .. \
          for a value from the",
     );
     worker.abort();

@@ -22,10 +22,10 @@ publish = false
 # For the exercises alone: it takes a while to compile.
 [features]
 default = ["dep:loom"]
-shuttle = ["arc-inside/shuttle"]
+shuttle = ["inside/shuttle"]
 
 [dependencies]
-arc-inside = { path = '@' }
+inside = { package = "arc-first", path = '@/first', features = ["kernel"] }
 async-task = "4.7.1"
 loom = { version = "0.7", optional = true }
 slab = "0.4.10"
@@ -87,6 +87,20 @@ impl Builder {
         build(&package, false, self.target.join("inside/std"))
     }
 
+    /// Builds those of the programs that compile. What was built before under their names is gone.
+    pub fn build_what_compiles(&self, programs: &[(String, String)]) -> Result<Built, String> {
+        let package = self.target.join("inside/variants");
+        let target = self.target.join("inside/std");
+        let built = Built::new(&target);
+        for (program, _) in programs {
+            let _ = fs::remove_file(built.file(program));
+        }
+        self.write_package(&package, programs)?;
+        // That some do not compile is no error.
+        let _ = build(&package, false, target);
+        Ok(built)
+    }
+
     /// Builds a program that somebody else has written, and the files that it needs, given by name
     /// and text as well. What was built before under its name is gone first.
     pub fn build_one(&self, program: &str, texts: &[(String, String)]) -> Result<Built, String> {
@@ -102,6 +116,7 @@ impl Builder {
     /// Builds the stages as they are.
     pub fn build_stages(&self, shuttle: bool) -> Result<Built, String> {
         let target = if shuttle { self.target.join("inside/shuttle") } else { self.target.clone() };
+        build(&folder().join("first"), shuttle, target.clone())?;
         build(&folder(), shuttle, target)
     }
 
@@ -111,6 +126,7 @@ impl Builder {
         let Platform { name, options } = platform;
         let mut words = vec!["--examples", "--target", name];
         words.extend_from_slice(options);
+        cargo_build(&folder().join("first"), &words, &self.target)?;
         cargo_build(&folder(), &words, &self.target)?;
 
         let variable = format!("CARGO_TARGET_{}_RUNNER", name.to_uppercase().replace('-', "_"));
@@ -207,6 +223,10 @@ impl Built {
 
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{}", self.suffix))
+    }
+
+    pub fn is_built(&self, name: &str) -> bool {
+        self.file(name).is_file()
     }
 
     /// Runs a program to its end.

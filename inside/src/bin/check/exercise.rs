@@ -23,12 +23,15 @@
 //! Behind them, after a line `RIGHT`, stand other solutions that are right. They are written in the
 //! same way, and `you see: solved`.
 //!
+//! Behind these, after a line `ACCEPTED`, stand the variants that `variants.rs` makes by rule and
+//! that the exercise accepts, each with its reason.
+//!
 //! Exercises 15 and 16 are changes of arc. What solves one is one more such change, of arc's file.
 //! The other solutions are changes of that again. All are made in copies: arc itself stays as it
 //! is.
 
 use crate::build::Builder;
-use crate::marks::taken_over;
+use crate::marks::{FROM_HERE, TO_HERE, taken_over};
 use crate::{Complaints, at_once};
 use inside::stage::{self, Bug, folder};
 use std::collections::BTreeSet;
@@ -45,6 +48,8 @@ pub struct Exercise {
     wrong: Vec<Bug>,
     /// Other solutions that it must accept, as such changes.
     right: Vec<Bug>,
+    /// Variants that it accepts.
+    accepted: Vec<Bug>,
 }
 
 /// What solves an exercise.
@@ -85,6 +90,43 @@ impl Exercise {
         self.wrong.iter().chain(&self.right)
     }
 
+    /// The solutions that it accepts, each with a reason.
+    pub fn accepted(&self) -> impl Iterator<Item = &Bug> {
+        self.right.iter().chain(&self.accepted)
+    }
+
+    /// The lines of the solved exercise, or of the changed file of arc, and which of them solve it.
+    pub fn solved_lines(&self) -> Result<(Vec<String>, Vec<bool>), String> {
+        let to_lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let change = match &self.solution {
+            Solution::Text(text) => {
+                let lines = to_lines(text);
+                let is_yours = are_between_marks(&lines);
+                return Ok((lines, is_yours));
+            }
+            Solution::OfArc(change) => change,
+        };
+        let file = self.file_of_arc().ok_or("it compiles no file of arc")?;
+        let arc = fs::read_to_string(folder().join("..").join(file));
+        let arc = arc.map_err(|error| format!("{file}: {error}"))?;
+        let lines = to_lines(&change.make(&arc)?);
+        let is_new = |line: &String| !arc.lines().any(|it| it.trim() == line.trim());
+        let is_yours = lines.iter().map(is_new).collect();
+        Ok((lines, is_yours))
+    }
+
+    /// The program by name and text that this solution makes of the exercise, and the file of arc
+    /// that it compiles, if it does.
+    pub fn program_of(&self, program: &str, solution: &str) -> Vec<(String, String)> {
+        match self.file_of_arc() {
+            None => vec![(program.to_owned(), solution.to_owned())],
+            Some(file) => vec![
+                (program.to_owned(), self.over(file, program)),
+                (format!("arc/{program}"), solution.to_owned()),
+            ],
+        }
+    }
+
     /// The programs by name and text: the exercise as it is, its solution, and the wrong ones.
     fn programs(&self) -> Result<Vec<(String, String)>, String> {
         let told = |error: String| format!("exercises/solutions/{}.diff: {error}", self.name);
@@ -111,14 +153,9 @@ impl Exercise {
 
         let text = self.text.replace(OF_ARC, &format!("#[path = \"{root}/"));
         let mut programs = vec![(self.name.clone(), text)];
-        let mut add = |change: &str, changed: String| {
-            let program = self.program(change);
-            programs.push((program.clone(), self.over(file, &program)));
-            programs.push((format!("arc/{program}"), changed));
-        };
-        add("solution", solved.clone());
+        programs.extend(self.program_of(&self.program("solution"), &solved));
         for bug in self.variants() {
-            add(&bug.name, bug.make(&solved)?);
+            programs.extend(self.program_of(&self.program(&bug.name), &bug.make(&solved)?));
         }
         Ok(programs)
     }
@@ -127,6 +164,18 @@ impl Exercise {
     pub fn over(&self, file: &str, program: &str) -> String {
         self.text.replace(&format!("../../{file}"), &format!("arc/{program}.rs"))
     }
+}
+
+/// Which lines stand between the marks.
+fn are_between_marks(lines: &[String]) -> Vec<bool> {
+    let mut is_between = false;
+    let mut are_between = Vec::new();
+    for line in lines {
+        is_between &= line.trim() != TO_HERE;
+        are_between.push(is_between);
+        is_between |= line.trim() == FROM_HERE;
+    }
+    are_between
 }
 
 fn file_of_arc(exercise: &str) -> Option<&str> {
@@ -166,24 +215,32 @@ fn read(name: String, text: String, solutions: &str) -> Result<Exercise, String>
     }
 
     let (solution, list) = solutions.split_once("\nWRONG\n").ok_or("it has no list `WRONG`")?;
+    let (list, accepted) = list.split_once("\nACCEPTED\n").unwrap_or((list, ""));
     let (wrong, right) = list.split_once("\nRIGHT\n").unwrap_or((list, ""));
     let (wrong, right) = (stage::read_bugs(wrong.lines())?, stage::read_bugs(right.lines())?);
+    let accepted = stage::read_bugs(accepted.lines())?;
     if wrong.is_empty() {
         return Err("no wrong solution stands behind `WRONG`".to_owned());
     }
     if let Some(bug) = wrong.iter().find(|bug| !bug.symptom.starts_with(REFUSED)) {
         return Err(format!("{}: what one sees must begin with `{REFUSED}`", bug.name));
     }
-    let names: BTreeSet<&str> = wrong.iter().chain(&right).map(|bug| bug.name.as_str()).collect();
-    if names.len() < wrong.len() + right.len() {
+    let all = wrong.iter().chain(&right).chain(&accepted);
+    let names: BTreeSet<&str> = all.map(|bug| bug.name.as_str()).collect();
+    if names.len() < wrong.len() + right.len() + accepted.len() {
         return Err("two solutions have the same name".to_owned());
     }
-    if let Some(bug) = right.iter().find(|bug| bug.symptom != SOLVED) {
+    let has_verdict =
+        |bug: &&Bug| bug.reason.starts_with("right: ") || bug.reason.starts_with("wrong: ");
+    if let Some(bug) = accepted.iter().find(|bug| !has_verdict(bug)) {
+        return Err(format!("{}: its reason must begin with `right:` or `wrong:`", bug.name));
+    }
+    if let Some(bug) = right.iter().chain(&accepted).find(|bug| bug.symptom != SOLVED) {
         return Err(format!("{}: what one sees must be `{SOLVED}`", bug.name));
     }
 
     let solution = solution_of(&text, solution)?;
-    Ok(Exercise { name, text, solution, wrong, right })
+    Ok(Exercise { name, text, solution, wrong, right, accepted })
 }
 
 /// What solves an exercise. The first line of its text is a title.
@@ -207,8 +264,10 @@ fn solution_of(exercise: &str, text: &str) -> Result<Solution, String> {
 
 /// Sees each exercise fail at first, with a message, pass with its solution, and refuse the wrong
 /// ones.
-pub fn check(builder: &Builder) -> Result<Complaints, String> {
-    let exercises = read_all()?;
+/// Only those whose names begin with one of these, if there are any.
+pub fn check(builder: &Builder, names: &[&str]) -> Result<Complaints, String> {
+    let mut exercises = read_all()?;
+    exercises.retain(|it| names.is_empty() || names.iter().any(|name| it.name.starts_with(name)));
     let mut programs = Vec::new();
     for exercise in &exercises {
         programs.extend(exercise.programs()?);
@@ -252,7 +311,7 @@ pub fn check(builder: &Builder) -> Result<Complaints, String> {
     let right = exercises.iter().map(|exercise| exercise.right.len()).sum::<usize>();
     let wrong = variants.len() - right;
     println!("exercises: {}, {wrong} wrong solutions, {right} other right ones", exercises.len());
-    if wrong < WRONG_MIN || right < RIGHT_MIN {
+    if names.is_empty() && (wrong < WRONG_MIN || right < RIGHT_MIN) {
         complaints.push(format!(
             "there are {wrong} wrong solutions and {right} other right ones, and there should be \
              {WRONG_MIN} and {RIGHT_MIN}"
@@ -359,7 +418,7 @@ you see: solved
         let exercises = read_all().unwrap();
         let of_arc = exercises.iter().filter_map(|exercise| exercise.file_of_arc());
         let of_arc: Vec<&str> = of_arc.collect();
-        assert_eq!(of_arc, ["src/scheduler/sleep.rs", "src/driver/wheel.rs"]);
+        assert_eq!(of_arc, ["src/scheduler/sleep.rs", "inside/src/hierarchical_wheel.rs"]);
 
         let methods = ["fn wait_until_all_asleep", "fn reset"];
         let changed = exercises.iter().filter(|it| matches!(it.solution, Solution::OfArc(_)));

@@ -6,6 +6,7 @@
 //! | `main.rs` | the command line, and the checks one after the other |
 //! | `build.rs` | have cargo build the stages and the bugs, and run what it built |
 //! | `exercise.rs` | the exercises and their solutions, and what they refuse |
+//! | `variants.rs` | variants of the solutions, by rule: the exercises must refuse the wrong ones |
 //! | `marks.rs` | what stands between the marks of an exercise |
 //! | `grade.rs` | what somebody else has written into the exercises |
 //!
@@ -15,6 +16,7 @@ mod build;
 mod exercise;
 mod grade;
 mod marks;
+mod variants;
 
 use build::{Builder, Built, Platform};
 use inside::compare;
@@ -31,6 +33,9 @@ Check the stages of inside/.
 usage: cargo run -p arc-inside --bin check [-- OPTION]
 
   --quick      only what they print, their lengths, the bugs, and the exercises
+  --exercises  only the exercises, or those whose numbers follow
+  --variants   make variants of what solves the exercises, or those whose numbers follow, and say
+               which are accepted: this takes long
   --grade DIR  say of each exercise in the folder DIR whether it is solved; only what stands between
                its marks counts, and it is run in a clean copy
   --diff 03    print the lines of a stage that the one before it does not have
@@ -54,6 +59,9 @@ const AT_ONCE: usize = 8;
 /// How often a bug may try to show itself. A slow machine may miss a race even with its gap.
 const TRIES: usize = 3;
 
+/// Of the variants of the solutions, every so many are made. `--variants` makes all of them.
+const VARIANTS_STRIDE: usize = 12;
+
 /// Arguments with which a stage is run as well, and the name of what it prints then.
 const MORE_RUNS: [(&str, &str, &[&str]); 3] = [
     ("09_steps", "09_steps_all", &["--all"]),
@@ -68,8 +76,19 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let complaints = match words[..] {
-        [] => check(&["lengths", "transcripts", "gaps", "bugs", "exercises", "races", "shuttle"]),
+        [] => check(&[
+            "lengths",
+            "transcripts",
+            "gaps",
+            "bugs",
+            "exercises",
+            "variants",
+            "races",
+            "shuttle",
+        ]),
         ["--quick"] => check(&["lengths", "transcripts", "bugs", "exercises"]),
+        ["--exercises", ref names @ ..] => exercise::check(&Builder::new(), names),
+        ["--variants", ref names @ ..] => variants::check(&Builder::new(), names, 1),
         ["--grade", folder] => grade::grade(&Builder::new(), Path::new(folder)),
         ["--bless"] => check(&["bless"]),
         ["--diff", number] => print_diff(number),
@@ -102,7 +121,8 @@ fn check(parts: &[&str]) -> Result<Complaints, String> {
             "bless" => transcripts(&stages, &builder.build_stages(false)?, true)?,
             "gaps" => gaps(&stages, &builder.build_stages(false)?),
             "bugs" => bugs(&stages, &builder)?,
-            "exercises" => exercise::check(&builder)?,
+            "exercises" => exercise::check(&builder, &[])?,
+            "variants" => variants::check(&builder, &[], VARIANTS_STRIDE)?,
             "races" => races(&stages, &builder)?,
             _ => shuttle(&stages, &builder.build_stages(true)?),
         });

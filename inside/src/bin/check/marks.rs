@@ -1,7 +1,7 @@
 //! What stands between the marks of an exercise.
 
-const FROM_HERE: &str = "// YOURS: from here";
-const TO_HERE: &str = "// to here";
+pub const FROM_HERE: &str = "// YOURS: from here";
+pub const TO_HERE: &str = "// to here";
 
 /// The exercise, with what the other text has between the marks.
 pub fn taken_over(exercise: &str, theirs: &str) -> Result<String, String> {

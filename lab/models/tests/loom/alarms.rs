@@ -76,7 +76,9 @@ fn neither_of_two_timers_is_slept_through() {
         let armers = [0, 1].map(|shard| {
             let timers = timers.clone();
             let deadline = start + (1 + shard as u32) * HOUR;
-            thread::spawn(move || timers.arm(Some(shard), deadline, Waker::noop().clone()).unwrap().1)
+            thread::spawn(move || {
+                timers.arm(Some(shard), deadline, Waker::noop().clone()).unwrap().1
+            })
         });
         let until = timers.next_alarm();
         let oversleeps = armers.map(|armer| armer.join().unwrap());

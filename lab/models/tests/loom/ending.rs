@@ -7,9 +7,7 @@ use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::{self, InLoop, SignedOn};
 use crate::sync::{AtomicBool, Duration, Ordering, thread};
 use crate::task::spawn::{make_task, spawn_on, yield_now};
-use crate::world::{
-    Dropped, Gate, OnDrop, Socket, frugal, is_closed, note, shared, spawn, task,
-};
+use crate::world::{Dropped, Gate, OnDrop, Socket, frugal, is_closed, note, shared, spawn, task};
 use crate::{model_within, race_within};
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, Mutex};

@@ -3,8 +3,8 @@
 
 use crate::scheduler::crew::Crew;
 use crate::scheduler::end;
-use crate::scheduler::root::{Root, Roots};
-use crate::sync::thread;
+use crate::scheduler::root::{Entered, Root, Roots};
+use crate::sync::{lock, thread};
 use crate::task::yield_now;
 use crate::world::{Dropped, Gate, block_on, current_thread, is_closed, note, shared, spawn};
 use crate::{model, model_within, race, race_within};
@@ -32,14 +32,14 @@ impl Leased {
     /// Runs the worker once.
     fn use_it(&self) {
         let root = std::sync::Arc::new(Root::new(note()));
-        let _entered = self.roots.enter(&root);
+        let _entered = Entered::new(&self.roots, &root);
         while !self.crew.enter_loop(1) {
             thread::park();
         }
         // SAFETY: loom checks it.
         self.worker.with_mut(|worker| unsafe { *worker += 1 });
         assert!(!self.crew.leave_loop(), "nobody ends the runtime");
-        self.roots.unpark_all();
+        lock(&self.roots).iter().for_each(|root| root.thread.unpark());
     }
 }
 
@@ -59,7 +59,8 @@ fn nobody_parks_beside_a_worker_that_nobody_runs() {
     });
 }
 
-/// `Crew::begin_end` against `enter_loop` and `leave_loop`: a thread enters and leaves `block_on` while the runtime ends.
+/// `Crew::begin_end` against `enter_loop` and `leave_loop`: a thread enters and leaves `block_on`
+/// while the runtime ends.
 /// Exactly one thread closes the runtime, after the other one has done with its worker.
 #[test]
 fn exactly_one_thread_closes_a_current_thread_runtime() {
@@ -81,8 +82,8 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
     );
 }
 
-/// The future of a thread that runs the worker is woken from outside, while its thread falls asleep, as a
-/// worker does: it is polled again, and sees what was done before.
+/// The future of a thread that runs the worker is woken from outside, while its thread falls
+/// asleep, as a worker does: it is polled again, and sees what was done before.
 #[test]
 fn future_that_is_woken_beside_its_worker_is_polled() {
     model_within(3, || {

@@ -86,7 +86,7 @@ mod hooks {
     }
     pub(crate) use tell;
 
-    pub(crate) use crate::real_hooks::{observe, sim};
+    pub(crate) use crate::real_hooks::{Kind, Note, observed, sim};
 }
 
 use loom::sync::Arc;

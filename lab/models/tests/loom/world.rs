@@ -1,8 +1,8 @@
 //! What the models are made of: runtimes without threads, and threads that run their workers.
 
 use crate::driver::reactor::{Direction, Source};
+use crate::hooks::{Kind, Note};
 use crate::io::Async;
-use crate::hooks::observe::{Kind, Note, Observer, attach};
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{Runnable, Shared};
@@ -13,6 +13,7 @@ use crate::task::spawn::spawn_on;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::rc::Rc;
+use arc_observe::{Observer, attach};
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -62,7 +63,7 @@ pub(crate) fn watch(shared: &Arc<Shared>) -> impl Drop + use<> {
     impl Observer for Watches {
         fn tick(&self, _runtime: u64, _since: std::time::Duration) -> bool {
             let watched = WATCHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-            let roots = watched.map_or(Vec::new(), |shared| shared.roots.all());
+            let roots = watched.map_or(Vec::new(), |shared| lock(&shared.roots).clone());
             roots.iter().any(|root| !root.note.steps().is_multiple_of(2))
         }
     }
@@ -299,7 +300,7 @@ impl Socket {
 
     /// How many wakers of readers it has.
     pub(crate) fn waiting(&self) -> usize {
-        let waiting = &lock(&self.source.waiting)[Direction::Read as usize];
-        waiting.futures.len() + waiting.polls.len()
+        let side = &lock(&self.source.sides)[Direction::Read as usize];
+        side.futures.len() + side.polls.len()
     }
 }

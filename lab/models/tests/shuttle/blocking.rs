@@ -1,6 +1,6 @@
 //! Jobs of `spawn_blocking`, and the end of their runtime.
 
-use crate::common::{OnDrop, Signal, current_thread, holds, model, runtime, wait};
+use crate::common::{OnDrop, Signal, count_tasks, current_thread, holds, model, runtime, wait};
 use crate::runtime::{Builder, Runtime};
 use crate::sync::{Arc, AtomicBool, Duration, Ordering};
 use crate::task;
@@ -42,8 +42,7 @@ fn end_waits_for_a_job_that_has_begun() {
         });
         wait(begun.sent(1));
         let abort = job.abort_handle();
-        let report = runtime.shutdown(crate::sync::Duration::MAX);
-        assert!(report.is_empty(), "{report:?}");
+        runtime.shutdown(crate::sync::Duration::MAX);
         assert_eq!(ended.count(), 1);
         assert_eq!(wait(job).unwrap(), 7);
         assert!(abort.is_finished());
@@ -85,9 +84,9 @@ fn job_is_in_the_list_of_tasks_while_the_end_waits_for_it() {
         model(move || {
             let runtime = start();
             let (handle, inside) = (runtime.handle().clone(), runtime.handle().clone());
-            let job = runtime.spawn_blocking(move || inside.tasks().len());
+            let job = runtime.spawn_blocking(move || count_tasks(&inside));
             drop(runtime);
-            assert_eq!(handle.tasks().len(), 0);
+            assert_eq!(count_tasks(&handle), 0);
             match wait(job) {
                 Ok(listed) => assert_eq!(listed, 1),
                 Err(error) => assert!(error.is_cancelled()),

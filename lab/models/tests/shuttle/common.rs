@@ -3,7 +3,7 @@
 use crate::io::{Async, AsyncReadExt};
 use crate::model_kernel;
 use crate::panic::contain;
-use crate::runtime::{Builder, Runtime};
+use crate::runtime::{Builder, Handle, Runtime};
 use crate::schedule::{self, Recorded};
 use crate::scheduler::policy::MeanPoll;
 use crate::sync::{Arc, Duration, Mutex, lock, thread};
@@ -135,6 +135,13 @@ fn learn_that_polls_are_short(mean: &MeanPoll) {
 
 pub(crate) fn current_thread() -> Runtime {
     Builder::new_current_thread().build().unwrap()
+}
+
+/// How many tasks are in the list of the runtime.
+pub(crate) fn count_tasks(runtime: &Handle) -> usize {
+    let mut count = 0;
+    runtime.shared.tasks.each(|_, _| count += 1);
+    count
 }
 
 struct Unparker(thread::Thread);

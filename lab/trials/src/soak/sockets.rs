@@ -6,9 +6,10 @@ use super::world::Me;
 use crate::account::{ACCOUNT, fault};
 use crate::bytes;
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::time::{sleep, timeout};
-use arc_util::net::{IntoSplit, UdpSocket, UnixDatagram, UnixListener, UnixStream};
+use arc_util::net::{
+    SocketAddr, TcpListener, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixStream,
+};
 use futures_lite::future::{or, pending, zip};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
@@ -41,15 +42,30 @@ struct Halves {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
+/// Both kinds of streams have a method of this name.
+trait IntoSplit {
+    fn into_halves(self) -> Halves;
+}
+
+macro_rules! into_split {
+    ($($stream:ty),*) => {$(
+        impl IntoSplit for $stream {
+            fn into_halves(self) -> Halves {
+                let (reader, writer) = self.into_split();
+                Halves { reader: Box::new(reader), writer: Box::new(writer) }
+            }
+        }
+    )*};
+}
+
+into_split!(TcpStream, UnixStream);
+
 fn halves<S>(me: &mut Me, stream: S) -> Halves
 where
     S: AsyncRead + AsyncWrite + IntoSplit + Send + Sync + Unpin + 'static,
-    arc_util::net::OwnedReadHalf<S>: AsyncRead + Send + Unpin,
-    arc_util::net::OwnedWriteHalf<S>: AsyncWrite + Send + Unpin,
 {
     if me.rng.bool() {
-        let (reader, writer) = stream.into_split();
-        Halves { reader: Box::new(reader), writer: Box::new(writer) }
+        stream.into_halves()
     } else {
         let (reader, writer) = futures_lite::io::split(stream);
         Halves { reader: Box::new(reader), writer: Box::new(writer) }

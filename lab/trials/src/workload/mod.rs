@@ -9,10 +9,10 @@ pub use options::Options;
 
 use crate::account::Counter;
 use crate::{bytes, process};
-use arc::net::TcpListener;
 use arc::runtime::{Builder, Runtime};
 use arc::task::spawn_blocking;
 use arc::time::{Instant, sleep};
+use arc_util::net::TcpListener;
 use arc_util::net::UdpSocket;
 use arc_util::sync::oneshot;
 use arc_util::task::JoinSet;

@@ -3,7 +3,6 @@
 use arc::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use arc::net::TcpStream;
 use arc::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use arc::prelude::*;
 use arc::sync::oneshot;
 use arc::time::{Duration, sleep, timeout};
 use std::io;

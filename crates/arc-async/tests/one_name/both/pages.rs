@@ -2,7 +2,6 @@
 
 use arc::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use arc::net::{TcpListener, TcpStream};
-use arc::prelude::*;
 use arc::sync::Semaphore;
 use std::sync::Arc;
 

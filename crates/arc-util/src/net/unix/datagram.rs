@@ -1,13 +1,12 @@
 //! Datagram sockets of the Unix domain.
 
 use super::address::{address_of, explain};
-#[cfg(feature = "bytes")]
+use crate::io::ready::readiness;
 use crate::net::buffers::{DATAGRAM_MAX, append};
 use crate::net::datagrams::datagrams;
 use crate::net::options::{options, wraps};
 use arc::io::{Async, Direction};
 use arc::time::sleep;
-#[cfg(feature = "bytes")]
 use bytes::BufMut;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
@@ -15,6 +14,7 @@ use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::io::ReadBuf;
 
 /// The first wait when the receiver's queue is full. Each wait doubles the one before.
 const WAIT_MIN: Duration = Duration::from_millis(1);
@@ -47,6 +47,8 @@ const WAIT_MAX: Duration = Duration::from_millis(10);
 pub struct UnixDatagram(Async<net::UnixDatagram>);
 
 wraps!(UnixDatagram, net::UnixDatagram);
+
+readiness!(UnixDatagram, poll_recv_ready, poll_send_ready);
 
 impl UnixDatagram {
     /// Binds to a path. On Linux, a path that begins with a null byte is an abstract name.

@@ -20,17 +20,16 @@ pub use stream::UnixStream;
 #[cfg(all(feature = "ucred", target_os = "linux"))]
 pub use ucred::UCred;
 
-/// The reading half of a Unix stream.
+/// The reading half of a Unix stream, which a task can own.
 pub type OwnedReadHalf = super::split::OwnedReadHalf<UnixStream>;
-/// The writing half of a Unix stream.
+/// The writing half of a Unix stream, which a task can own.
 pub type OwnedWriteHalf = super::split::OwnedWriteHalf<UnixStream>;
+/// A borrowed reading half of a Unix stream.
+pub type ReadHalf<'stream> = super::split::ReadHalf<'stream, UnixStream>;
+/// A borrowed writing half of a Unix stream.
+pub type WriteHalf<'stream> = super::split::WriteHalf<'stream, UnixStream>;
 /// The error of reuniting halves that belong to different Unix streams.
 pub type ReuniteError = super::split::ReuniteError<UnixStream>;
-
-/// A borrowed reading half of a Unix stream: a shared reference, which reads and writes.
-pub type ReadHalf<'stream> = &'stream UnixStream;
-/// A borrowed writing half of a Unix stream: a shared reference, which reads and writes.
-pub type WriteHalf<'stream> = &'stream UnixStream;
 
 /// The id of a user.
 #[allow(non_camel_case_types, reason = "the system's name, and tokio's")]

@@ -2,22 +2,22 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
-use crate::forward::reads_by;
+use crate::forward::{reads_by, writes_by};
+use crate::io::ready::readiness;
 use crate::kernel::would_block;
-#[cfg(feature = "bytes")]
 use crate::net::buffers::{READ_MAX, append};
 use crate::net::options::has_descriptor;
-use arc::io::{Async, AsyncWrite, Direction};
+use arc::io::{Async, Direction};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
+use socket2::SockRef;
 use std::fs::{self, File};
-use std::io::{Error, ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Result, Write};
+use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read, Result, Write};
 use std::ops::Deref;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
 /// Creates an anonymous pipe: what is written to the sender is read from the receiver.
 ///
@@ -167,7 +167,7 @@ fn register<T: AsFd>(end: T) -> Result<Async<T>> {
 
 /// Defines what both ends have.
 macro_rules! end {
-    ($type:ident, $inner:ty, $mode:ident, $what:literal) => {
+    ($type:ident, $inner:ty, $mode:ident, $direction:ident, $what:literal) => {
         impl $type {
             #[doc = concat!("Makes a file the ", $what, " end of a pipe.")]
             ///
@@ -215,6 +215,21 @@ macro_rules! end {
                 register(<$inner>::from(OwnedFd::from(file))).map(Self)
             }
 
+            /// Makes a descriptor this end of a pipe, whatever it is. See
+            /// [`from_file_unchecked`](Self::from_file_unchecked).
+            ///
+            /// # Errors
+            ///
+            /// As `from_file_unchecked`.
+            ///
+            /// # Panics
+            ///
+            /// Panics outside a runtime.
+            #[track_caller]
+            pub fn from_owned_fd_unchecked(descriptor: OwnedFd) -> Result<Self> {
+                Self::from_file_unchecked(descriptor.into())
+            }
+
             /// Makes a pipe of a child process asynchronous.
             #[track_caller]
             pub(crate) fn of_child(pipe: impl Into<OwnedFd>) -> Result<Self> {
@@ -227,7 +242,9 @@ macro_rules! end {
             ///
             /// Fails when other code has closed the descriptor.
             pub fn into_nonblocking_fd(self) -> Result<OwnedFd> {
-                self.0.into_inner().map(OwnedFd::from)
+                let descriptor = OwnedFd::from(self.0.into_inner()?);
+                SockRef::from(&descriptor).set_nonblocking(true)?;
+                Ok(descriptor)
             }
 
             /// Deregisters the pipe and returns its descriptor, which blocks from now on.
@@ -236,11 +253,13 @@ macro_rules! end {
             ///
             /// Fails when other code has closed the descriptor.
             pub fn into_blocking_fd(self) -> Result<OwnedFd> {
-                let descriptor = self.into_nonblocking_fd()?;
-                socket2::SockRef::from(&descriptor).set_nonblocking(false)?;
+                let descriptor = OwnedFd::from(self.0.into_inner()?);
+                SockRef::from(&descriptor).set_nonblocking(false)?;
                 Ok(descriptor)
             }
         }
+
+        readiness!($type, pipe $direction);
 
         impl Deref for $type {
             type Target = Async<$inner>;
@@ -264,7 +283,7 @@ macro_rules! end {
 #[derive(Debug)]
 pub struct Sender(Async<PipeWriter>);
 
-end!(Sender, PipeWriter, WRONLY, "sending");
+end!(Sender, PipeWriter, WRONLY, WRITABLE, "sending");
 
 impl Sender {
     /// Writes as many bytes as fit without waiting.
@@ -275,33 +294,18 @@ impl Sender {
     pub fn try_write(&self, bytes: &[u8]) -> Result<usize> {
         self.0.try_with(Direction::Write, |mut pipe| pipe.write(bytes))
     }
-}
 
-impl AsyncWrite for Sender {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &self.0).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<Result<usize>> {
-        Pin::new(&mut &self.0).poll_write_vectored(context, parts)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
+    /// Writes from several buffers as much as fits without waiting.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_write`](Self::try_write).
+    pub fn try_write_vectored(&self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        self.0.try_with(Direction::Write, |mut pipe| pipe.write_vectored(parts))
     }
 }
+
+writes_by! { [] Sender, |this| Pin::new(&mut &this.0) }
 
 /// The receiving end of a pipe; made by [`pipe()`] or [`OpenOptions`].
 ///
@@ -311,7 +315,7 @@ impl AsyncWrite for Sender {
 #[derive(Debug)]
 pub struct Receiver(Async<PipeReader>);
 
-end!(Receiver, PipeReader, RDONLY, "receiving");
+end!(Receiver, PipeReader, RDONLY, READABLE, "receiving");
 
 impl Receiver {
     /// Reads what is there without waiting.
@@ -323,6 +327,15 @@ impl Receiver {
         self.0.try_with(Direction::Read, |mut pipe| pipe.read(buffer))
     }
 
+    /// Reads what is there into several buffers, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_read`](Self::try_read).
+    pub fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        self.0.try_with(Direction::Read, |mut pipe| pipe.read_vectored(buffers))
+    }
+
     /// Reads what is there to the end of a buffer, without waiting.
     ///
     /// It reads into memory of its own first, and at most 8 KiB.
@@ -330,7 +343,6 @@ impl Receiver {
     /// # Errors
     ///
     /// As [`try_read`](Self::try_read).
-    #[cfg(feature = "bytes")]
     pub fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> Result<usize> {
         append(buffer, READ_MAX, |bytes| Ok((self.try_read(bytes)?, ()))).map(|(length, ())| length)
     }

@@ -3,20 +3,16 @@
 use super::address::{address_of, explain, to_socket2};
 #[cfg(all(feature = "ucred", target_os = "linux"))]
 use super::ucred::UCred;
-use crate::forward::{reads_by, writes_by};
-#[cfg(feature = "bytes")]
-use crate::net::buffers::{READ_MAX, append};
+use super::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::net::options::{options, wraps};
-use crate::net::split::sealed;
-use arc::io::{Async, Direction};
+use crate::net::stream::stream;
+use arc::io::Async;
 use arc::task::consume_budget;
 use arc::time::sleep;
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
-use std::net::Shutdown;
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
-use std::pin::Pin;
 use std::time::Duration;
 
 /// The first wait when the listener's queue is full. Each wait doubles the one before.
@@ -27,23 +23,23 @@ const WAIT_MAX: Duration = Duration::from_millis(50);
 
 /// A connection of the Unix domain.
 ///
-/// The stream can be read and written by value and by shared reference, so several tasks can
-/// use it at once. [`split`](Self::split) and [`into_split`](crate::net::IntoSplit::into_split)
-/// separate the two directions. Closing the stream as an `AsyncWrite` shuts down the sending
-/// direction; dropping it closes the connection.
+/// The stream reads and writes by tokio's traits and by those of futures-io, by value and by shared
+/// reference, so several tasks can use it at once. [`split`](Self::split) and
+/// [`into_split`](Self::into_split) separate its directions. Shutting it down as an `AsyncWrite`
+/// shuts down the sending direction; dropping it closes the connection.
 ///
 /// The stream dereferences to its [`Async`].
 ///
 /// # Examples
 ///
 /// ```
-/// use arc::io::{AsyncReadExt, AsyncWriteExt};
+/// use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 /// use arc_util::net::UnixStream;
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let (mut left, mut right) = UnixStream::pair()?;
 /// left.write_all(b"hello").await?;
-/// left.close().await?;
+/// left.shutdown().await?;
 /// let mut text = String::new();
 /// right.read_to_string(&mut text).await?;
 /// assert_eq!(text, "hello");
@@ -144,65 +140,9 @@ impl UnixStream {
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of(&self.0)
     }
-
-    /// Splits the stream into its two directions, for use in one task. Each half is a reference
-    /// to the whole stream.
-    pub fn split(&mut self) -> (&Self, &Self) {
-        (self, self)
-    }
-
-    /// Reads available data without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no data, with any error of the system call, and
-    /// when the runtime has ended.
-    pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Read, |mut stream| stream.read(buffer))
-    }
-
-    /// Reads available data to the end of a buffer, without waiting.
-    ///
-    /// It reads into memory of its own first, and at most 8 KiB.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`try_read`](Self::try_read).
-    #[cfg(feature = "bytes")]
-    pub fn try_read_buf<B: bytes::BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
-        append(buffer, READ_MAX, |bytes| Ok((self.try_read(bytes)?, ()))).map(|(length, ())| length)
-    }
-
-    /// Reads available data into several buffers, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`try_read`](Self::try_read).
-    pub fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        let read = |mut stream: &net::UnixStream| stream.read_vectored(buffers);
-        self.0.try_with(Direction::Read, read)
-    }
-
-    /// Writes as much as there is room for, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Fails with `WouldBlock` when there is no room, with any error of the system call, and
-    /// when the runtime has ended.
-    pub fn try_write(&self, buffer: &[u8]) -> io::Result<usize> {
-        self.0.try_with(Direction::Write, |mut stream| stream.write(buffer))
-    }
-
-    /// Writes from several buffers as much as there is room for, without waiting.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`try_write`](Self::try_write).
-    pub fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        let write = |mut stream: &net::UnixStream| stream.write_vectored(buffers);
-        self.0.try_with(Direction::Write, write)
-    }
 }
+
+stream!(UnixStream, net::UnixStream);
 
 options! { UnixStream, |this| this.0.get_ref();
     /// Returns the address of this end.
@@ -212,15 +152,3 @@ options! { UnixStream, |this| this.0.get_ref();
     /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
 }
-
-impl sealed::Stream for UnixStream {
-    fn end_sending(&self) {
-        let _ = self.0.get_ref().shutdown(Shutdown::Write);
-    }
-}
-
-reads_by! { [] UnixStream, |this| Pin::new(&mut &this.0) }
-reads_by! { [] &UnixStream, |this| Pin::new(&mut &this.0) }
-// Closing it shuts down the sending direction.
-writes_by! { [] UnixStream, |this| Pin::new(&mut &this.0) }
-writes_by! { [] &UnixStream, |this| Pin::new(&mut &this.0) }

@@ -2,6 +2,8 @@
 
 use crate::signal::unix::{Signal, SignalKind, signal};
 #[cfg(target_os = "linux")]
+use crate::sync::told::Named;
+#[cfg(target_os = "linux")]
 use arc::io::{Async, Direction};
 use arc::runtime::{Handle, Id};
 #[cfg(target_os = "linux")]
@@ -23,7 +25,11 @@ pub(super) struct Watch {
 enum Source {
     /// A descriptor of the process, which can be read when the process has ended.
     #[cfg(target_os = "linux")]
-    Pidfd(Async<OwnedFd>),
+    Pidfd {
+        /// Dropped first.
+        _named: Named,
+        pidfd: Async<OwnedFd>,
+    },
     /// SIGCHLD, which is sent when any child has ended. It says not which, and several that come at
     /// once count as one. So each child is asked for each time.
     Signal(Signal),
@@ -37,7 +43,9 @@ impl Source {
         // number away all the same, because the program ignores SIGCHLD, asking fails at once.
         #[cfg(all(target_os = "linux", not(arc_portable)))]
         if let Ok(pidfd) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) {
-            return Async::new(pidfd).map(Self::Pidfd);
+            let name = || format!("the end of the child process {}", child.id());
+            let _named = Named::new(&pidfd, name);
+            return Async::new_nonblocking(pidfd).map(|pidfd| Self::Pidfd { _named, pidfd });
         }
         // Elsewhere nothing is asked of the child itself.
         let _ = child;
@@ -88,7 +96,7 @@ impl Source {
         match self {
             // An end that the process's tracer sees first may be told twice.
             #[cfg(target_os = "linux")]
-            Self::Pidfd(pidfd) => {
+            Self::Pidfd { pidfd, .. } => {
                 let mut ask = ask;
                 pidfd.poll_transfer(Direction::Read, context, 0, |_| ask())
             }

@@ -3,6 +3,7 @@
 use super::error::{SendError, TrySendError};
 use super::sender::Sender;
 use super::tolds::Tolds;
+use crate::sync::told::End;
 use crate::sync::wait::wait;
 use std::fmt;
 use std::iter::FusedIterator;
@@ -34,6 +35,7 @@ impl<T> Sender<T> {
     /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
         let permit = wait(&self.told.room, self.sender.reserve()).await?;
+        self.end.is_used();
         Ok(Permit { told: &self.told, permit })
     }
 
@@ -99,9 +101,10 @@ impl<T> Sender<T> {
     ///
     /// Same as `reserve`. The sender is dropped with the future: clone it to keep one.
     pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
-        let Self { told, sender } = self;
+        let Self { told, end, sender } = self;
         let permit = wait(&told.room, sender.reserve_owned()).await?;
-        Ok(OwnedPermit { told, permit })
+        end.is_used();
+        Ok(OwnedPermit { told, end, permit })
     }
 
     /// Does the same as [`try_reserve`](Self::try_reserve), for a permit that owns the sender.
@@ -110,11 +113,13 @@ impl<T> Sender<T> {
     ///
     /// Same as `try_reserve`. The error contains the sender.
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
-        let Self { told, sender } = self;
+        let Self { told, end, sender } = self;
         match sender.try_reserve_owned() {
-            Ok(permit) => Ok(OwnedPermit { told, permit }),
-            Err(TrySendError::Full(sender)) => Err(TrySendError::Full(Self { told, sender })),
-            Err(TrySendError::Closed(sender)) => Err(TrySendError::Closed(Self { told, sender })),
+            Ok(permit) => Ok(OwnedPermit { told, end, permit }),
+            Err(TrySendError::Full(sender)) => Err(TrySendError::Full(Self { told, end, sender })),
+            Err(TrySendError::Closed(sender)) => {
+                Err(TrySendError::Closed(Self { told, end, sender }))
+            }
         }
     }
 }
@@ -167,6 +172,7 @@ impl<T> FusedIterator for PermitIterator<'_, T> {}
 #[must_use = "a place that is not used is freed"]
 pub struct OwnedPermit<T> {
     told: Tolds,
+    end: End,
     permit: tokio::OwnedPermit<T>,
 }
 
@@ -175,12 +181,13 @@ impl<T> OwnedPermit<T> {
     /// dropped with the channel.
     pub fn send(self, value: T) -> Sender<T> {
         self.told.value.sends();
-        Sender { told: self.told, sender: self.permit.send(value) }
+        self.end.is_used();
+        Sender { told: self.told, end: self.end, sender: self.permit.send(value) }
     }
 
     /// Frees the place, and returns the sender.
     pub fn release(self) -> Sender<T> {
-        Sender { told: self.told, sender: self.permit.release() }
+        Sender { told: self.told, end: self.end, sender: self.permit.release() }
     }
 
     /// Returns whether both are permits of one channel.

@@ -3,14 +3,16 @@
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::tolds::Tolds;
 use crate::sync::blocking::{block_on, may_block};
+use crate::sync::told::End;
 use crate::sync::wait::wait;
-use arc::time::timeout;
+use crate::time::timeout;
 use std::time::Duration;
 use tokio::sync::mpsc as tokio;
 
 /// The sending end of a [`channel`](super::channel()). Clone it for more senders.
 pub struct Sender<T> {
     pub(super) told: Tolds,
+    pub(super) end: End,
     pub(super) sender: tokio::Sender<T>,
 }
 
@@ -112,6 +114,7 @@ impl<T> Sender<T> {
 /// senders.
 pub struct UnboundedSender<T> {
     pub(super) told: Tolds,
+    pub(super) end: End,
     pub(super) sender: tokio::UnboundedSender<T>,
 }
 
@@ -128,6 +131,7 @@ impl<T> UnboundedSender<T> {
         }
         // Told first: the receiver may have the value sooner than this function returns.
         self.told.value.sends_without_limit();
+        self.end.is_used();
         self.sender.send(value)
     }
 }
@@ -154,7 +158,8 @@ macro_rules! sender {
 
         impl<T> Clone for $name<T> {
             fn clone(&self) -> Self {
-                Self { told: self.told.clone(), sender: self.sender.clone() }
+                let (told, end) = (self.told.clone(), self.end.clone());
+                Self { told, end, sender: self.sender.clone() }
             }
         }
 
@@ -169,7 +174,8 @@ macro_rules! sender {
             /// Returns a sender, unless all senders were dropped.
             pub fn upgrade(&self) -> Option<$name<T>> {
                 let sender = self.sender.upgrade()?;
-                Some($name { told: self.told.clone(), sender })
+                let end = self.told.value.sender();
+                Some($name { told: self.told.clone(), end, sender })
             }
         }
 

@@ -15,8 +15,8 @@ pub(super) struct Tolds {
 
 impl Tolds {
     #[track_caller]
-    pub(super) fn new() -> Self {
-        let (value, room) = (Told::shared(What::Value), Told::shared(What::Room));
-        Self { value, room, closed: Told::shared(What::Closed) }
+    pub(super) fn new(buffer: usize) -> Self {
+        let (value, room) = (Told::shared(What::Value, buffer), Told::shared(What::Room, buffer));
+        Self { value, room, closed: Told::shared(What::Closed, 0) }
     }
 }

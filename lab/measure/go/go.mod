@@ -1,3 +1,0 @@
-module arc-lab
-
-go 1.19
