@@ -114,7 +114,11 @@ impl fmt::Display for TaskInfo {
                 write!(formatter, " has been blocking its thread for {}", Millis(time))
             }
         }?;
-        write!(formatter, " (spawned at {at}, {polls})")
+        let what = match state {
+            TaskState::InBlockOn { .. } => "called",
+            _ => "spawned",
+        };
+        write!(formatter, " ({what} at {at}, {polls})")
     }
 }
 
