@@ -5,6 +5,7 @@
 
 mod time_limit;
 
+#[allow(unused_imports, reason = "arc-util's tests have its own")]
 pub use self::time_limit::{Elapsed, Timeout, timeout, timeout_at};
 pub use crate::net_common::LIMIT as DEADLINE;
 pub use crate::net_common::*;
