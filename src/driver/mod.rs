@@ -72,8 +72,7 @@ impl Driver {
     pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
         let alarm = self.timers.next_alarm();
         let until = if is_called() { self.at_once() } else { alarm };
-        let until = sim!(self.simulate(until, wakers, is_called), until);
-        self.collect(until, wakers);
+        self.collect(sim!(self.simulate(until, wakers, is_called), until), wakers);
     }
 
     /// Returns until when to wait in the kernel. In a simulation that is no time at all: the clock

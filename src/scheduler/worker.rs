@@ -102,7 +102,7 @@ impl Worker {
 
     fn poll(&self, runnable: Runnable) {
         let id = runnable.metadata().begin_poll();
-        sim!(arc_sim_core::polls(id.0), ());
+        sim!(arc_sim_core::polls(id.0), {});
         self.count_poll();
 
         // Release pairs with the Acquire in `Handle::polled`, which gives the turn as well.

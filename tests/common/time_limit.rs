@@ -25,7 +25,7 @@ impl<F: Future> Future for Timeout<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let polled = match this.future.as_mut().poll(context) {
+        match this.future.as_mut().poll(context) {
             Poll::Ready(output) => Poll::Ready(Ok(output)),
             // The future may have used up the task's budget, in each poll. The time is over all the
             // same.
@@ -33,10 +33,10 @@ impl<F: Future> Future for Timeout<F> {
                 let sleep = Pin::new(&mut this.sleep);
                 without_budget(|| sleep.poll(context)).map(|()| Err(Elapsed(())))
             }
-        };
-        polled
+        }
     }
 }
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed(());
 

@@ -1,8 +1,8 @@
 //! What tokio-console is told of a task: its span, its polls, who wakes it, and its end; and of
 //! locks, channels, and who waits for them.
 
-use arc_util::runtime::{Builder, Handle};
 use arc::task::{spawn_blocking, spawn_named, yield_now};
+use arc_util::runtime::{Builder, Handle};
 use arc_util::sync::{self, broadcast, mpsc, oneshot, watch};
 use std::cell::RefCell;
 use std::fmt::{Debug, Write};

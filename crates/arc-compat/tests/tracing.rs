@@ -1,8 +1,8 @@
 //! The span of a task: it is around each of its polls, and around nothing else.
 
-use arc_util::runtime::Builder;
 use arc::task::yield_now;
 use arc_compat::tracing::{spawn, spawn_named};
+use arc_util::runtime::Builder;
 use std::io;
 use std::sync::{Arc, Mutex};
 use tracing::subscriber::with_default;

@@ -31,8 +31,9 @@ fn polls(handle: &Handle) -> u64 {
 fn each_poll_is_counted_once() {
     with_each_flavor(|runtime| {
         for round in 1..=3 {
-            runtime
-                .block_on(async { crate::net_common::join((0..10).map(|_| arc::spawn(yields(4)))).await });
+            runtime.block_on(async {
+                crate::net_common::join((0..10).map(|_| arc::spawn(yields(4)))).await
+            });
             assert_eq!(polls(&runtime), round * 10 * 5);
         }
     });

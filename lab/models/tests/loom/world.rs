@@ -10,10 +10,10 @@ use crate::scheduler::worker::Worker;
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicBool, Condvar, Duration, Mutex, Ordering, lock};
 use crate::task::spawn::spawn_on;
+use arc_observe::{Observer, attach};
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::rc::Rc;
-use arc_observe::{Observer, attach};
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Wake, Waker};
 
