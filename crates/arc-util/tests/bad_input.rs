@@ -177,7 +177,7 @@ fn a_scope_of_a_value_cannot_begin_while_it_is_looked_at() {
     KEY.sync_scope(1, || {
         let nested = || KEY.with(|_| KEY.sync_scope(2, || ()));
         panics("LocalKey::sync_scope", "inside `with` of the key", text, nested);
-        let mut future = waiting(KEY.scope(3, std::future::std::future::pending::<()>()));
+        let mut future = waiting(KEY.scope(3, std::future::pending::<()>()));
         let poll = || KEY.with(|_| future.waits());
         panics("LocalKey::scope, polled", "inside `with` of the key", text, poll);
         KEY.with(|_| drop(future));
