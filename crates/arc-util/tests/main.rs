@@ -7,6 +7,7 @@
 #[path = "../../../tests/bad_input_common/mod.rs"]
 mod bad_input_common;
 mod common;
+#[allow(unexpected_cfgs, unused_imports, reason = "the core's features are not this crate's")]
 #[path = "../../../tests/common/mod.rs"]
 mod core_common;
 #[path = "../../../tests/net_common/mod.rs"]
