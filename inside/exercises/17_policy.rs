@@ -20,8 +20,8 @@
 //! * *Bursts*: many tasks come at once, or a few long ones. The four workers may take 30 % longer
 //!   than if each of them did a quarter of the work from the first moment on.
 //! * *Surprise*: up to nine short tasks are behind polls of ten milliseconds, or come in the middle
-//!   of one, and the mean says that polls are short. None may wait for longer than two ticks of
-//!   the monitor (a third one if there are two such polls, and so on) and five wake-ups. At most two
+//!   of one, and the mean says that polls are short. None may wait for longer than two ticks of the
+//!   monitor (a third one if there are two such polls, and so on) and five wake-ups. At most two
 //!   workers may be woken, beside one for each further long poll.
 //! * *Alone*: a long poll with nothing behind it. Nobody may be woken.
 //!

@@ -1,8 +1,8 @@
 //! A hashed hierarchical timer wheel: what is due when, as a pure data structure.
 //!
-//! arc had this wheel before the one in `src/driver/wheel.rs`, which is half as long. To arm a timer
-//! and to disarm it takes the same number of steps here however many timers there are. Exercise 16
-//! changes it.
+//! arc had this wheel before the one in `src/driver/wheel.rs`, which is half as long. To arm a
+//! timer and to disarm it takes the same number of steps here however many timers there are.
+//! Exercise 16 changes it.
 //!
 //! The wheel knows no clock and no thread. Times are nanoseconds since an epoch of the caller's
 //! choice. Values go in with a deadline, and come out when the caller passes a time that is not

@@ -60,6 +60,7 @@ impl<T> Wheel<T> {
 
     /// Inserts a value. No two values of a wheel have the same key, also one after the other.
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
+        // The number makes it another key than that of each value before it.
         let key = Key { deadline, number: self.inserted };
         self.inserted += 1;
 
@@ -77,6 +78,7 @@ impl<T> Wheel<T> {
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         let slot = &mut self.slots[key.slot()];
         let value = slot.remove(&key)?;
+        // Those who look for the next deadline pass over an empty slot.
         if slot.is_empty() {
             self.occupied &= !(1 << key.slot());
         }
@@ -85,6 +87,7 @@ impl<T> Wheel<T> {
 
     /// The deadline of the value that expires next.
     pub(crate) fn next_expiry(&self) -> Option<u64> {
+        // A slot may begin with a deadline of a later turn, so each of them is asked.
         let first = |slot: usize| self.slots[slot].first_key_value();
         let all = occupied_slots(self.occupied).filter_map(first);
         all.map(|(key, _)| key.deadline).min()
@@ -94,8 +97,10 @@ impl<T> Wheel<T> {
     /// order of their keys.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
         let mut due = Vec::new();
+        // All slots: after a long sleep, each of them may hold something that is due.
         for index in occupied_slots(self.occupied) {
             let slot = &mut self.slots[index];
+            // What is later in this slot is later than its first, too.
             while let Some(first) = slot.first_entry()
                 && first.key().deadline <= now
             {

@@ -55,6 +55,7 @@ thread_local! {
 /// # }
 /// ```
 pub fn try_id() -> Option<Id> {
+    // A thread of the pool knows its job, and no other thread of a runtime has one.
     if let Role::OwnThread(_, job) = role() {
         return job;
     }
@@ -88,6 +89,7 @@ pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
         return Ok(());
     }
 
+    // The task may be dropped in there, and with it the last reference to its runtime.
     let runtime = record.runtime.clone();
     runtime.inject(runnable)
 }

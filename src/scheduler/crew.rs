@@ -63,6 +63,7 @@ impl Crew {
     ///
     /// The runtime ends, and perhaps nobody waits for its threads any more.
     pub(crate) fn sign_on(&self) -> io::Result<()> {
+        // Under the lock, so that the end either refuses this thread or waits for it.
         let mut count = lock(&self.count);
         if self.is_ending() {
             return Err(io::Error::other("the runtime ends and starts no threads"));

@@ -28,8 +28,8 @@ use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, OnceLock, Ordering,
 /// The seat is free.
 const NOBODY: usize = usize::MAX;
 
-/// Somebody has the seat only to look, without waiting: a busy worker or the monitor. No worker has this
-/// number, so nobody is roused there.
+/// Somebody has the seat only to look, without waiting: a busy worker or the monitor. No worker has
+/// this number, so nobody is roused there.
 const LOOKER: usize = usize::MAX - 1;
 
 pub(crate) struct Sleepers {

@@ -121,6 +121,7 @@ impl InLoop {
 impl Drop for InLoop {
     /// R1 and R2 of `crew.rs`.
     fn drop(&mut self) {
+        // First, as said above: from here on this thread runs no worker.
         self.context = None;
 
         // What it has collected would sleep for ever. A task among it goes into the injector.

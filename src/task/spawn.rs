@@ -163,15 +163,21 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     Ok(handle)
 }
 
-/// Spawns a task. If the runtime has ended, the task is dropped, outside of any lock, and the
-/// handle says that it was cancelled.
+/// Spawns a task. If the end of the runtime has begun, the task is dropped, outside of any lock,
+/// and the handle says that it was cancelled.
 pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Arc<Shared>,
     note: Note,
     future: F,
 ) -> JoinHandle<F::Output> {
     let (runnable, handle) = make_task(runtime, note, false, future);
-    drop(context::schedule(runnable));
+
+    // A worker may still be in a poll, so that the queues are not closed yet.
+    if runtime.is_ending() {
+        drop(runnable);
+    } else {
+        drop(context::schedule(runnable));
+    }
     handle
 }
 

@@ -118,9 +118,11 @@ fn the_one_in_the_seat_is_notified_and_the_others_are_unparked() {
             }
         };
         let threads: Vec<_> = (0..3).map(|worker| scope.spawn(sleep(worker))).collect();
-        while !sleepers.all_asleep() || !sleepers.is_seat_taken() {
+        let sleep = || (0..3).all(|worker| sleepers.is_asleep(worker));
+        while !sleep() || !sleepers.is_seat_taken() {
             thread::yield_now();
         }
+        assert!(sleepers.all_asleep());
         assert!(wake_one(sleepers, notify) && wake_one(sleepers, notify));
         assert_eq!(notified.load(Ordering::Relaxed), 0, "those who are parked come first");
         assert!(wake_one(sleepers, notify));

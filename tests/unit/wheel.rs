@@ -251,7 +251,9 @@ fn end_of_time_is_a_deadline_like_any_other() {
 #[test]
 fn many_timers_with_one_deadline_expire_together_in_the_order_of_insertion() {
     let mut wheel = Wheel::new();
-    (0..10_000).for_each(|number| drop(wheel.insert(MILLISECOND, number)));
+    for number in 0..10_000 {
+        wheel.insert(MILLISECOND, number);
+    }
     assert_eq!(expire(&mut wheel, MILLISECOND - 1), [0; 0]);
     assert_eq!(expire(&mut wheel, MILLISECOND), Vec::from_iter(0..10_000));
 }

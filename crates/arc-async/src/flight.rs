@@ -96,7 +96,7 @@ impl FlightRecorder {
     /// the timeline while the poll still lasts.
     pub fn on_long_poll(&self) -> impl Fn(&TaskInfo) + Send + Sync + 'static {
         let flight = self.clone();
-        move |task| flight.write(format_args!("a poll holds its worker up: {task}"))
+        move |task| flight.write(format_args!("{task:#}"))
     }
 
     /// Writes the timeline at each signal of this kind, on a thread of the blocking pool. The task

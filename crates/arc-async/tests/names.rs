@@ -121,7 +121,7 @@ fn the_environment() {
     assert!(printed("TOKIO_WORKER_THREADS", &(workers + 1).to_string()).contains(&same));
     for (value, is_told) in [("report", true), ("off", false)] {
         let text = printed("ARC_LONG_POLLS", value);
-        assert_eq!(text.contains("a poll holds its worker up"), is_told, "{text}");
+        assert_eq!(text.contains("has been blocking worker"), is_told, "{text}");
     }
 }
 

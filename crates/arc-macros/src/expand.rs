@@ -60,8 +60,18 @@ struct Runtime {
     run: TokenStream,
 }
 
-/// Returns the lines that build the runtime.
-fn runtime(name: &str, options: TokenStream) -> Result<Runtime, Mistake> {
+/// What stands in the attribute's brackets, each with its place.
+struct Options {
+    flavor: (Span, String),
+    workers: Vec<TokenStream>,
+    with: Vec<TokenStream>,
+    /// Where it asks for a clock that is paused.
+    paused: Option<Span>,
+    /// The path of the crate.
+    arc: TokenStream,
+}
+
+fn read(name: &str, options: TokenStream) -> Result<Options, Mistake> {
     // As in tokio, a test has one thread unless it asks for several.
     let default = if name == "test" { "current_thread" } else { "multi_thread" };
     let mut flavor = (Span::call_site(), format!("{default:?}"));
@@ -88,6 +98,12 @@ fn runtime(name: &str, options: TokenStream) -> Result<Runtime, Mistake> {
             _ => return Err((option.span(), "write flavor, workers, start_paused, with or crate")),
         }
     }
+    Ok(Options { flavor, workers, with, paused, arc })
+}
+
+/// Returns the lines that build the runtime.
+fn runtime(name: &str, options: TokenStream) -> Result<Runtime, Mistake> {
+    let Options { flavor, workers, with, paused, arc } = read(name, options)?;
 
     // The calling thread of the flavor "current_thread" runs everything.
     let new = match flavor.1.as_str() {

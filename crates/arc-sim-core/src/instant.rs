@@ -24,6 +24,7 @@ const HEAD_START: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 fn beginning() -> time::Instant {
     static BEGINNING: OnceLock<time::Instant> = OnceLock::new();
     *BEGINNING.get_or_init(|| {
+        // A system that counts from its start may not have counted that far.
         let now = time::Instant::now();
         now.checked_sub(HEAD_START).unwrap_or(now)
     })
@@ -66,6 +67,7 @@ impl Instant {
     /// Returns what time it is.
     pub fn now() -> Self {
         match ELAPSED.get() {
+            // No simulation runs on this thread.
             REAL => Self(time::Instant::now()),
             nanos => Self(beginning() + Duration::from_nanos(nanos)),
         }

@@ -33,8 +33,8 @@ pub enum Failure {
 /// What a task waits for of which nothing was told.
 const UNKNOWN: &str = "for nothing that arc knows of";
 
-const TRACE: &str = "\n    (with the feature `trace` of arc-async, the locks and channels that these \
-                     wait for are named)";
+const TRACE: &str = "\n    (with the feature `trace` of arc-async, the locks and channels that \
+                     these wait for are named)";
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -102,9 +102,9 @@ impl Timeline {
             let (label, took, longest) = (self.label(wait.task), time(wait.time()), time(longest));
             let count = came.len();
             let text = format!(
-                "perhaps unanswered: {label} has waited {took} for the value of the oneshot channel \
-                 made at {location}; {count} others from there came within {longest}. It takes that \
-                 long, or its sender is kept somewhere, and nobody sends"
+                "perhaps unanswered: {label} has waited {took} for the value of the oneshot \
+                 channel made at {location}; {count} others from there came within {longest}. It \
+                 takes that long, or its sender is kept somewhere, and nobody sends"
             );
             findings.push(Finding {
                 cost: wait.time(),
@@ -257,8 +257,8 @@ impl Timeline {
             let receiver = info.provider;
             let who = receiver.map_or("nobody".to_owned(), |task| self.label(task));
             let text = format!(
-                "full: for {} of {} tasks waited for room in the channel made at {} ({} values fit), \
-                 {count} times and for {} in all; {who} receives, {} for each value",
+                "full: for {} of {} tasks waited for room in the channel made at {} ({} values \
+                 fit), {count} times and for {} in all; {who} receives, {} for each value",
                 time(full),
                 time(took),
                 info.location,

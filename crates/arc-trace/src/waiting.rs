@@ -404,8 +404,8 @@ pub(crate) fn handed_over_text(
 ) -> String {
     let at = |line: Option<&Location<'_>>| line.map_or(String::new(), |line| format!(" at {line}"));
     format!(
-        "handed over: {waiter} waits{} for {} made at {location}, which nobody has: it was given to \
-         a future of {first}, which has asked for it{} and is not polled any more, since a \
+        "handed over: {waiter} waits{} for {} made at {location}, which nobody has: it was given \
+         to a future of {first}, which has asked for it{} and is not polled any more, since a \
          `select!` or a timeout has given it up. Drop such a future before you ask again",
         at(line),
         what.name(),

@@ -585,11 +585,13 @@ const COLUMNS: &str = r#"{
         const width = canvas.width, y = yOfRow(0), wide = width - LABELS;
         const line = (at) => paint.getImageData(LABELS, at, wide, 1).data;
         const codes = (pixels, wanted, code) => Array.from({ length: wide }, (_, i) =>
-            wanted.some((color) => is(pixels, i, color)) ? code : is(pixels, i, back) ? "." : "-").join("");
+            wanted.some((color) => is(pixels, i, color)) ? code
+                : is(pixels, i, back) ? "." : "-").join("");
         const at = yOfRow(rows().findIndex((row) => row.kind === "queue"));
         const pixels = paint.getImageData(LABELS, at, wide, ROW - 6).data;
         const heights = Array.from({ length: wide }, (_, column) => {
-            // How much of each pixel is painted: the faint colour is 0.3 of the way to the solid one.
+            // How much of each pixel is painted: the faint colour is 0.3 of the way to the
+            // solid one.
             let faint = 0, solid = 0;
             for (let line = 0; line < ROW - 6; line++) {
                 const blue = pixels[4 * (line * wide + column) + 2];
@@ -628,7 +630,7 @@ impl Columns<'_> {
         self.check("sleeps", &bare, b's', &sleeps);
     }
 
-    fn check(&self, what: &str, shown: &[u8], code: u8, spans: &Vec<[f64; 2]>) {
+    fn check(&self, what: &str, shown: &[u8], code: u8, spans: &[[f64; 2]]) {
         for (column, &shown) in shown.iter().enumerate() {
             let [from, to] = self.times(column);
             let each = to - from;

@@ -60,6 +60,6 @@ mod watch;
 #[cfg(unix)]
 #[test]
 fn no_file_is_forgotten() {
-    let programs = ["blame", "findings", "signal", "waits"];
+    let programs = ["blame", "findings", "signal", "timeline", "waits"];
     this_program::expect_all_files(env!("CARGO_MANIFEST_DIR"), include_str!("main.rs"), &programs);
 }

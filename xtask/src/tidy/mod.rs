@@ -103,6 +103,11 @@ fn breaches(files: &[File], repository: &Repository) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in files {
         for (rule, _, check) in RULES {
+            // Known, and to be mended: see [tidy_later] of audit.toml.
+            let later = repository.limits.tidy_later.get(rule);
+            if later.is_some_and(|files| files.contains(&file.name)) {
+                continue;
+            }
             for Found { line, text } in check(file, repository) {
                 complaints.push(format!("{}:{line}: {text} ({rule})", file.name));
             }

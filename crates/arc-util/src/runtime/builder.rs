@@ -225,7 +225,7 @@ impl Builder {
     /// ```
     /// # mod log { pub fn warn(_: String) {} }
     /// let runtime = arc_util::runtime::Builder::new_multi_thread()
-    ///     // it should use spawn_blocking: task 12 has been blocking worker 1 for 100 ms (spawned ..
+    ///     // it should use spawn_blocking: task 12 has been blocking worker 1 for 100 ms (spawn ..
     ///     .on_long_poll(|task| log::warn(format!("it should use spawn_blocking: {task:#}")))
     ///     .build()?;
     /// # std::io::Result::Ok(())
@@ -235,10 +235,12 @@ impl Builder {
         self
     }
 
-    /// Sets whether long polls are [reported](Self::on_long_poll) on standard error. A line is
+    /// Sets whether long polls are [reported](Self::on_long_poll) on standard error. A line, in
+    /// full width, is
     ///
     /// ```text
-    /// arc: task 12 has been blocking worker 1 for 100 ms (spawned at src/main.rs:44:13, polled 3 times)
+    /// arc: task 12 has been blocking worker 1 for 100 ms
+    ///     (spawned at src/main.rs:44:13, polled 3 times)
     /// ```
     ///
     /// By default a program that was built without optimization (`debug_assertions`) reports them,

@@ -1,9 +1,9 @@
 //! Runtimes that are watched: how to build one, run futures on it, look at it, and end it.
 //!
 //! [`Builder`], [`Runtime`] and [`Handle`] are around those of arc's core, [`arc::runtime`], and
-//! have what the core leaves out: the list of tasks, reports of polls that last for too long, counts
-//! of each worker, what a shutdown has ended, and tokio's names. Each converts into the core's and
-//! back, by `From`.
+//! have what the core leaves out: the list of tasks, reports of polls that last for too long,
+//! counts of each worker, what a shutdown has ended, and tokio's names. Each converts into the
+//! core's and back, by `From`.
 
 mod builder;
 mod dump;

@@ -301,8 +301,8 @@ fn program_in_which_nobody_is_left() {
     });
     let worker = has_begun.recv().unwrap();
     comes_to_stand_out(
-        "nobody is left who could wake it .. block_on .. for the value of the oneshot channel .. \"worker\" .. \
-         for a value from the",
+        "nobody is left who could wake it .. block_on .. for the value of the oneshot channel \
+         .. \"worker\" .. for a value from the",
     );
     worker.abort();
     program.join().unwrap();

@@ -1,4 +1,5 @@
-//! Programs without a mistake: the patterns of tokio's documentation, and what looks like a mistake.
+//! Programs without a mistake: the patterns of tokio's documentation, and what looks like a
+//! mistake.
 
 use crate::healthy;
 use arc::task::{JoinHandle, spawn_blocking, yield_now};

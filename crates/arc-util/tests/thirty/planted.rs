@@ -222,7 +222,9 @@ programs! {
 
     barrier_for_one_too_many "nobody is left .. 3 of 4 have come", "3 of 4 have come", {
         let barrier = Arc::new(Barrier::new(4));
-        let come = |barrier: Arc<Barrier>| async move { assert!(!barrier.wait().await.is_leader()) };
+        let come = |barrier: Arc<Barrier>| async move {
+            assert!(!barrier.wait().await.is_leader());
+        };
         all((0..3).map(|_| arc::spawn(come(barrier.clone()))).collect()).await;
     }
 

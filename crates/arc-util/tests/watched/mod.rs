@@ -1,6 +1,6 @@
 //! What the tests of a watched runtime share: the core's helpers, with this crate's runtime.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
 pub use crate::core_common::{
     Background, Counter, DEADLINE, Gate, ON_PURPOSE, Pause, SIZES, begun_job, block_worker, holds,

@@ -117,8 +117,8 @@ fn worker_that_wakes_a_task_at_the_end_leaves_none_in_a_queue() {
     });
 }
 
-/// The runtime ends twice at once, as when a task panics while another thread drops the runtime. One
-/// of the two closes it.
+/// The runtime ends twice at once, as when a task panics while another thread drops the runtime.
+/// One of the two closes it.
 #[test]
 fn runtime_that_is_ended_twice_is_closed_once() {
     race(Crew::default, Crew::begin_end, Crew::begin_end, |_, one, other| assert!(one != other));

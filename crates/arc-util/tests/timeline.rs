@@ -1,21 +1,28 @@
 //! The timeline of a program: for each of seven reasons for which a task is late, it names the
-//! culprit; and tasks that panicked. `cargo test --features trace --test timeline`.
+//! culprit; and tasks that panicked. `cargo test -p arc-util --features trace --test timeline`.
 
-mod common;
+#[allow(unexpected_cfgs, unused_imports, reason = "the core's features are not this crate's")]
+#[path = "../../../tests/common/mod.rs"]
+mod core_common;
+#[path = "../../../tests/net_common/mod.rs"]
 mod net_common;
+#[path = "../../../tests/this_program/mod.rs"]
 mod this_program;
+mod watched;
 
-use arc::runtime::{Builder, Runtime};
-use arc::task::{Id, TaskState, spawn_blocking, spawn_named};
+use arc::task::{Id, spawn_blocking, spawn_named};
 use arc::time::sleep;
 use arc_trace::{Format, Options, Timeline};
-use common::*;
+use arc_util::runtime::{Builder, Runtime};
+use arc_util::task::TaskState;
+use core_common::Slot;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+use watched::*;
 
 /// The process has one recorder, so one test at a time uses it.
 static RECORDER: Mutex<()> = Mutex::new(());
@@ -98,7 +105,14 @@ fn a_long_poll_is_named_with_whom_it_held_up() {
         let runtime = runtime(1);
         long_poll(&runtime);
         let text = text();
-        finds(&text, &["long poll: task", "\"hog\" (tests/timeline.rs:", "held worker 0 up for"]);
+        finds(
+            &text,
+            &[
+                "long poll: task",
+                "\"hog\" (crates/arc-util/tests/timeline.rs:",
+                "held worker 0 up for",
+            ],
+        );
         finds(&text, &["\"victim\"", "in its queue behind one poll, of task", "\"hog\""]);
     });
 }
@@ -118,8 +132,10 @@ fn a_burst_is_named_with_the_line_that_spawned_it() {
             sender.try_send(()).expect("there is room");
         });
         runtime.block_on(async { (burst.await.unwrap(), request.await.unwrap()) });
-        let location = format!("300 of them of tasks spawned at tests/timeline.rs:{line}:");
-        let alone = format!("300 polls of tasks spawned at tests/timeline.rs:{line}:");
+        let location =
+            format!("300 of them of tasks spawned at crates/arc-util/tests/timeline.rs:{line}:");
+        let alone =
+            format!("300 polls of tasks spawned at crates/arc-util/tests/timeline.rs:{line}:");
         let text = text();
         let found = text.contains(&location) || text.contains(&alone);
         assert!(found, "no burst in:\n{text}");
@@ -203,7 +219,10 @@ fn a_task_whose_wake_up_a_foreign_lock_lost_is_named() {
         wait_for_idle(&runtime, loser.id());
         drop(lock.take());
         let why = "for nothing that arc knows of: a lock, a channel or a future";
-        finds(&text(), &["task", "\"loser\" (tests/timeline.rs:", "has waited for", why]);
+        finds(
+            &text(),
+            &["task", "\"loser\" (crates/arc-util/tests/timeline.rs:", "has waited for", why],
+        );
         loser.abort();
     });
 }
