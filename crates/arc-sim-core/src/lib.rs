@@ -145,6 +145,7 @@ pub fn choose<T>(
     pop: impl Fn() -> Option<T>,
 ) -> Option<T> {
     let first = first?;
+    // A real program takes them in their order.
     if !is_running() {
         return Some(first);
     }

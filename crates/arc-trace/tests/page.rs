@@ -621,8 +621,9 @@ impl Columns<'_> {
         let span = |from: u64, to: Option<u64>| {
             [from as f64 - begin, to.unwrap_or(timeline.end) as f64 - begin]
         };
-        let polls = timeline.polls.iter().map(|poll| span(poll.begin, poll.end)).collect();
-        let sleeps = timeline.sleeps.iter().map(|sleep| span(sleep.begin, sleep.end)).collect();
+        let polls: Vec<_> = timeline.polls.iter().map(|poll| span(poll.begin, poll.end)).collect();
+        let sleeps: Vec<_> =
+            timeline.sleeps.iter().map(|sleep| span(sleep.begin, sleep.end)).collect();
         self.check("polls", &self.polls, b'p', &polls);
         // A narrow poll is painted over a sleep.
         let bare = |(sleep, poll): (&u8, &u8)| if *poll == b'.' { *sleep } else { b'-' };
