@@ -172,8 +172,7 @@ impl TcpStream {
 
     /// Connects to an address.
     ///
-    /// The system's own timeout is some minutes: put a [`timeout`](crate::time::timeout) around
-    /// this.
+    /// The system's own timeout is some minutes: put arc-util's `timeout` around this.
     ///
     /// # Errors
     ///

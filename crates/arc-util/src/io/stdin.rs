@@ -38,11 +38,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 ///
 /// ```no_run
 /// use arc_util::io::{AsyncBufReadExt, BufReader, stdin};
-/// use futures_util::TryStreamExt;
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let mut lines = BufReader::new(stdin()).lines();
-/// while let Some(line) = lines.try_next().await? {
+/// while let Some(line) = lines.next_line().await? {
 ///     println!("{} bytes", line.len());
 /// }
 /// # Ok(())

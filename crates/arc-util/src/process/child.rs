@@ -23,14 +23,13 @@ use std::process::{Child as StdChild, ExitStatus, Output};
 /// # #[cfg(unix)] {
 /// use arc_util::io::{AsyncBufReadExt, BufReader};
 /// use arc_util::process::Command;
-/// use futures_util::TryStreamExt;
 /// use std::process::Stdio;
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let mut command = Command::new("printf");
 /// let mut child = command.arg(r"one\ntwo\n").stdout(Stdio::piped()).spawn()?;
 /// let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
-/// while let Some(line) = lines.try_next().await? {
+/// while let Some(line) = lines.next_line().await? {
 ///     println!("it printed {line}");
 /// }
 /// assert!(child.wait().await?.success());
