@@ -55,5 +55,6 @@ fn names_of_tokios_features_are_accepted() {
     let names = "fs,io-std,macros,net,parking_lot,rt,rt-multi-thread,signal,time";
     assert_eq!(crates(names), nothing);
     crates("console,io-util,process,sync,tracing");
-    assert!(!tree("test-util").status.success(), "the clock of a test stops in a simulation alone");
+    let simulates = crates("test-util").contains("arc-sim");
+    assert!(simulates, "the clock of a test stops in a simulation alone");
 }

@@ -38,10 +38,9 @@ const ROWS: [Row; 9] = [
         name: "prelude",
         before: include_str!("compiler/prelude.rs"),
         errors: &[
-            "no method named `enable_all`",
-            "no method named `worker_threads`",
-            "no method named `metrics`",
-            "no method named `shutdown_timeout`",
+            "no method named `read`",
+            "no method named `write_all`",
+            "no method named `into_std`",
             "use arc_async::",
         ],
         after: concat!("use arc::prelude::*;\n", include_str!("compiler/prelude.rs")),
@@ -155,7 +154,7 @@ const ROWS: [Row; 9] = [
         errors: &[
             "cannot find function `pause` in module `arc::time`",
             "cannot find function `advance` in module `arc::time`",
-            "cannot find function `run_paused` in module `arc::time`",
+            "cannot find function `run_paused` in module `::arc::time`",
         ],
         after: CLOCK,
     },

@@ -1,8 +1,9 @@
-use arc::io::{Interest, Result};
+use arc::io::Result;
 use arc::net::TcpStream;
 use arc::runtime::Builder;
-use arc::time::Duration;
+use arc::time::{Duration, Instant};
 
+// These were once methods of traits. They need no import now.
 pub fn run() -> Result<()> {
     let mut builder = Builder::new_multi_thread();
     builder.enable_all();
@@ -13,12 +14,12 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-pub async fn look(stream: &TcpStream) -> Result<()> {
+pub async fn look(stream: &mut TcpStream) -> Result<std::time::Instant> {
     let mut buffer = [0; 4];
-    stream.ready(Interest::READABLE).await?;
     stream.peek(&mut buffer).await?;
-    stream.try_read(&mut buffer)?;
-    Ok(())
+    stream.read(&mut buffer).await?;
+    stream.write_all(&buffer).await?;
+    Ok(Instant::now().into_std())
 }
 
 fn main() {}
