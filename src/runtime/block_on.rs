@@ -5,7 +5,7 @@
 //! tasks, unless another thread in `block_on` does so already (`scheduler/crew.rs`).
 
 use crate::builder::{RuntimeFlavor, UnhandledPanic};
-use crate::hooks::{Kind, Note, tell};
+use crate::hooks::{Kind, Note, sim, tell};
 use crate::scheduler::budget;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::root::{Entered, Root};
@@ -36,6 +36,9 @@ fn run<F: Future>(shared: &Arc<Shared>, root: &Arc<Root>, future: F) -> F::Outpu
     // The end wakes what is in this list.
     tell!(spawned(root.id.0, shared.id.0, &root.note));
     let _entered = Entered::new(&shared.roots, root);
+
+    // A job of a simulation may not wait for tasks of its own thread.
+    sim!(arc_sim_core::blocks_on(shared.id.0), ());
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter(Role::Polling, shared.clone(), None);
@@ -149,7 +152,9 @@ fn run_tasks(worker: &Worker, root: &Root, was_polled: bool) {
     let is_called = || root.is_woken() || shared.is_ending();
     for _ in 0..shared.config.event_interval {
         let has_polled = worker.run_one(&is_called);
-        let is_done = is_called() && !worker.has_tasks();
+        // In a simulation the future may come at any time.
+        let comes = || sim!(arc_sim_core::coin(), false);
+        let is_done = is_called() && (!worker.has_tasks() || comes());
         if !has_polled || is_done || shared.is_ending() {
             return;
         }

@@ -186,7 +186,7 @@ pub(crate) fn simulate_with<F: Future>(
         watch.begin(seed);
         entered.set_watch(watch.clone());
     }
-    let recorder = ThreadRecorder::begin(core::elapsed_nanos).on_block_on(core::blocks_on);
+    let recorder = ThreadRecorder::begin(core::elapsed_nanos);
     let built = Builder::new_current_thread()
         .long_poll_limit(Duration::MAX)
         .unhandled_panic(settings.unhandled_panic)
