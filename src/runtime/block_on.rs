@@ -38,7 +38,7 @@ fn run<F: Future>(shared: &Arc<Shared>, root: &Arc<Root>, future: F) -> F::Outpu
     let _entered = Entered::new(&shared.roots, root);
 
     // A job of a simulation may not wait for tasks of its own thread.
-    sim!(arc_sim_core::blocks_on(shared.id.0), ());
+    sim!(arc_sim_core::blocks_on(shared.id.0), {});
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter(Role::Polling, shared.clone(), None);
