@@ -180,8 +180,6 @@ struct Apart {
     /// Where the thread kept what it told before, and for which state that was right.
     before: Option<Arc<Shelf>>,
     state_before: u64,
-    /// What is called before each `block_on`, with the id of the runtime.
-    on_block_on: Option<fn(u64)>,
 }
 
 thread_local! {
@@ -379,16 +377,7 @@ pub(crate) fn runs_worker(runtime: u64, worker: u32) {
 
 /// Remembers which `block_on` the thread is in, also for a recording that begins later.
 pub(crate) fn blocks_on(task: u64) {
-    let call = MINE.try_with(|mine| {
-        mine.main.set(Some(task));
-        let apart = mine.apart.borrow();
-        let Apart { tasks, on_block_on, .. } = apart.as_ref()?;
-        Some((on_block_on.as_ref().copied()?, tasks.get(&task)?.runtime))
-    });
-    // Outside of the borrow: it may tell of something.
-    if let Ok(Some((call, runtime))) = call {
-        call(runtime);
-    }
+    let _ = MINE.try_with(|mine| mine.main.set(Some(task)));
 }
 
 /// Remembers which runtime the thread ends.
@@ -552,21 +541,12 @@ impl ThreadRecorder {
         MINE.with(|mine| {
             let before = mine.shelf.replace(Some(Arc::new(Shelf::new(RECORDS_MAX))));
             let state_before = mine.state.get();
-            let (tasks, on_block_on) = (BTreeMap::new(), None);
-            mine.apart.replace(Some(Apart { tasks, before, state_before, on_block_on }));
+            mine.apart.replace(Some(Apart { tasks: BTreeMap::new(), before, state_before }));
             mine.clock.set(clock);
             mine.last.set(clock());
         });
         STATE.fetch_add(APART, Ordering::Relaxed);
         Self { _thread: PhantomData }
-    }
-
-    /// Has a function called before each `block_on` of the thread, with the id of the runtime. If
-    /// it panics, so does the `block_on`.
-    pub fn on_block_on(self, call: fn(u64)) -> Self {
-        let set = |apart: &mut Apart| apart.on_block_on = Some(call);
-        MINE.with(|mine| mine.apart.borrow_mut().as_mut().map(set));
-        self
     }
 
     /// What was recorded so far.
