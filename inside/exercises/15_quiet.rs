@@ -115,6 +115,13 @@ fn explore(
     }
 }
 
+/// Workers of which none sleeps yet. They count from here on, before their threads begin.
+fn awake(workers: usize) -> (Arc<Sleepers>, Arc<AtomicBool>) {
+    let sleepers = Arc::new(Sleepers::new(workers));
+    (0..workers).for_each(|worker| sleepers.begin(worker));
+    (sleepers, Arc::default())
+}
+
 /// Starts the thread of a worker, which has nothing to do and sleeps, until it is claimed. If it
 /// `finds_work` at the last moment, it sleeps once more.
 fn start(
@@ -130,7 +137,7 @@ fn start(
                 thread::park();
             }
         };
-        sleepers.set_thread(worker, Some(thread::current()));
+        sleepers.begin(worker);
         if finds_work {
             sleepers.sleep(worker, || true, wait);
         }
@@ -152,7 +159,7 @@ fn wake_all((sleepers, is_over): &(Arc<Sleepers>, Arc<AtomicBool>), threads: &[t
 fn main() {
     let two_fall_asleep = |is_unparked: bool| {
         move || {
-            let both = (Arc::new(Sleepers::new(2)), Arc::default());
+            let both = awake(2);
             let threads = [0, 1].map(|worker| start(&both, worker, false));
             if is_unparked {
                 thread::current().unpark();
@@ -175,7 +182,7 @@ fn main() {
     );
 
     let one_finds_work = || {
-        let both = (Arc::new(Sleepers::new(2)), Arc::default());
+        let both = awake(2);
         let threads = [0, 1].map(|worker| start(&both, worker, worker == 0));
         both.0.wait_until_all_asleep();
         wake_all(&both, &threads);
