@@ -27,6 +27,8 @@ pub(crate) struct Recorded<S>(pub(crate) S);
 
 impl<S: Scheduler> Scheduler for Recorded<S> {
     fn new_execution(&mut self) -> Option<Schedule> {
+        // The runtime tells it from now on, if it does not yet.
+        arc_trace::attach();
         STEPS.set(0);
         // One after the other: a thread has one recorder at a time.
         RECORDER.take();
