@@ -17,17 +17,6 @@ pub enum RuntimeFlavor {
     MultiThread,
 }
 
-/// What happens to a runtime when one of its tasks panics. The process's panic hook runs in each
-/// case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnhandledPanic {
-    /// Only the task ends. Its handle gives the panic.
-    Ignore,
-    /// The runtime ends. Every `block_on` on it panics, even if its future has become ready. A
-    /// shutdown of the runtime has the same effect on them.
-    ShutdownRuntime,
-}
-
 /// A hook that a thread calls.
 pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
 
@@ -40,7 +29,7 @@ pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
 /// ```
 /// let mut builder = arc::runtime::Builder::new_multi_thread();
 /// builder.workers(2);
-/// let runtime = builder.thread_name("server").build()?;
+/// let runtime = builder.thread_stack_size(4 << 20).build()?;
 /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
 /// # std::io::Result::Ok(())
 /// ```
@@ -48,7 +37,7 @@ pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
 pub struct Builder {
     pub(crate) flavor: RuntimeFlavor,
     pub(crate) workers: usize,
-    /// Returns the name of a thread. The argument is the end of the default one.
+    /// Returns the name of a thread, of which it is told what it is for.
     pub(crate) thread_name: Arc<dyn Fn(&str) -> String + Send + Sync>,
     pub(crate) thread_stack_size: usize,
     pub(crate) max_blocking_threads: usize,
@@ -56,7 +45,6 @@ pub struct Builder {
     pub(crate) on_thread_start: Vec<Hook>,
     pub(crate) on_thread_stop: Vec<Hook>,
     pub(crate) event_interval: u32,
-    pub(crate) unhandled_panic: UnhandledPanic,
 }
 
 impl Builder {
@@ -67,7 +55,7 @@ impl Builder {
         Self {
             flavor: RuntimeFlavor::MultiThread,
             workers: cores.min(WORKERS_MAX),
-            thread_name: Arc::new(|suffix| format!("arc-{suffix}")),
+            thread_name: Arc::new(|purpose| format!("arc-{purpose}")),
             // 2 MiB of stack are std's default, too. The numbers for jobs are tokio's.
             thread_stack_size: 2 << 20,
             max_blocking_threads: 512,
@@ -76,7 +64,6 @@ impl Builder {
             on_thread_stop: Vec::new(),
             // After so many polls a worker looks outside of its queue: tokio's number.
             event_interval: 61,
-            unhandled_panic: UnhandledPanic::Ignore,
         }
     }
 
@@ -104,19 +91,14 @@ impl Builder {
         self
     }
 
-    /// Sets what the names of the runtime's threads begin with; "arc" by default.
+    /// Sets a function that names the runtime's threads. It is called once for each thread, with
+    /// what the thread is for: "worker-0", "monitor" or "blocking". By default the name is that
+    /// behind "arc-".
     ///
-    /// A name with a null byte, which the system does not take, makes `build` panic.
-    pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
-        let name = name.into();
-        self.thread_name = Arc::new(move |suffix| format!("{name}-{suffix}"));
-        self
-    }
-
-    /// Sets a function that names the runtime's threads. It is called once for each thread, and
-    /// takes the place of [`thread_name`](Self::thread_name). If it panics, so does `build`, after
-    /// it has ended the threads that were started before. Later it is called when a job needs a new
-    /// thread. If it panics then, so does `spawn_blocking`, and the job is dropped.
+    /// If it panics, so does `build`, after it has ended the threads that were started before. A
+    /// name with a null byte, which the system does not take, has the same effect. Later it is
+    /// called when a job needs a new thread. If it panics then, so does `spawn_blocking`, and the
+    /// job is dropped.
     ///
     /// It must not wait for anything, nor spawn a job of the runtime: other jobs, and the end of
     /// the runtime, wait until it has returned.
@@ -124,20 +106,18 @@ impl Builder {
     /// # Examples
     ///
     /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    /// let started = AtomicUsize::new(0);
     /// let runtime = arc::runtime::Builder::new_multi_thread()
-    ///     .thread_name_fn(move || format!("server-{}", started.fetch_add(1, Ordering::Relaxed)))
+    ///     .thread_name_fn(|purpose| format!("server-{purpose}"))
     ///     .build()?;
     /// let name = runtime.spawn(async { std::thread::current().name().map(str::to_owned) });
-    /// assert!(runtime.block_on(name)?.unwrap().starts_with("server-"));
+    /// assert!(runtime.block_on(name)?.unwrap().starts_with("server-worker-"));
     /// # std::io::Result::Ok(())
     /// ```
     pub fn thread_name_fn(
         &mut self,
-        name: impl Fn() -> String + Send + Sync + 'static,
+        name: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> &mut Self {
-        self.thread_name = Arc::new(move |_| name());
+        self.thread_name = Arc::new(name);
         self
     }
 
@@ -198,24 +178,6 @@ impl Builder {
     #[track_caller]
     pub fn event_interval(&mut self, polls: u32) -> &mut Self {
         self.event_interval = within("event_interval", polls, 1..=u32::MAX);
-        self
-    }
-
-    /// Sets what happens to the runtime when a task or a job of `spawn_blocking` panics, whether or
-    /// not anybody awaits its handle. By default the runtime goes on.
-    ///
-    /// # Examples
-    ///
-    /// ```should_panic
-    /// use arc::runtime::{Builder, UnhandledPanic};
-    /// let runtime = Builder::new_multi_thread()
-    ///     .unhandled_panic(UnhandledPanic::ShutdownRuntime)
-    ///     .build()?;
-    /// runtime.block_on(async { arc::spawn(async { panic!("oh") }).await });
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn unhandled_panic(&mut self, policy: UnhandledPanic) -> &mut Self {
-        self.unhandled_panic = policy;
         self
     }
 }

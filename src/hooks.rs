@@ -1,12 +1,12 @@
 //! Where others look at the runtime, and where a simulation reaches into it.
 //!
-//! * `tell!` tells observers of an event, and a [`Note`] is what they may ask of a task: by the
-//!   feature `observe` (the crate `arc-observe`).
+//! * `tell!` tells observers of an event, and `note!` makes the [`Note`] that they may ask of a task:
+//!   by the feature `observe` (the crate `arc-observe`).
 //! * `sim!` lets a simulation take the place of the clock, choose the order of tasks and run the
 //!   jobs: by the feature `sim` (docs/SIMULATION.md).
 //!
-//! Without these features nothing of either is compiled: pass over `tell!` when you read, and take
-//! the second argument of the others.
+//! Without these features nothing of either is compiled: pass over `tell!` and notes when you read,
+//! and take the second argument of the others.
 
 /// The first argument is for a program whose runtimes can be looked at, and the second for others.
 #[cfg(feature = "observe")]
@@ -19,6 +19,16 @@ macro_rules! observed {
 macro_rules! observed {
     ($seen:expr, $unseen:expr) => {
         $unseen
+    };
+}
+
+/// Notes a task that the caller is about to spawn: its kind, and perhaps its name.
+macro_rules! note {
+    ($kind:ident, $name:expr) => {
+        crate::hooks::observed!(arc_observe::Note::new(arc_observe::Kind::$kind, $name), {
+            let _: Option<&str> = $name;
+            crate::hooks::Note
+        })
     };
 }
 
@@ -46,7 +56,7 @@ macro_rules! sim {
     };
 }
 
-pub(crate) use {observed, sim, tell};
+pub(crate) use {note, observed, sim, tell};
 
 #[cfg(feature = "sim")]
 pub use arc_sim_core::Instant;
@@ -54,26 +64,8 @@ pub use arc_sim_core::Instant;
 pub use std::time::Instant;
 
 #[cfg(feature = "observe")]
-pub(crate) use arc_observe::{Kind, Note};
-#[cfg(not(feature = "observe"))]
-pub(crate) use unobserved::{Kind, Note};
+pub(crate) use arc_observe::Note;
 
 /// What is noted of a task that nobody looks at.
 #[cfg(not(feature = "observe"))]
-mod unobserved {
-    pub(crate) enum Kind {
-        Task,
-        Job,
-        BlockOn,
-    }
-
-    pub(crate) struct Note;
-
-    impl Note {
-        pub(crate) fn new(_kind: Kind, _name: Option<&str>) -> Self {
-            Self
-        }
-
-        pub(crate) fn step(&self) {}
-    }
-}
+pub(crate) struct Note;

@@ -5,13 +5,11 @@
 //! futures-io's, and futures-util's extension traits are exported beside them. tokio's `copy` is in
 //! the crate `arc-util`.
 
-use crate::driver::reactor::{Lent, Readiness, Source, Waiter, WaiterKind, gone};
+use crate::driver::reactor::{Readiness, Source, Waiter, WaiterKind, gone};
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
 use crate::sync::{Arc, lock};
-#[cfg(unix)]
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
@@ -61,8 +59,6 @@ pub struct Async<T: AsSource> {
     io: Option<T>,
     source: Arc<Source>,
     runtime: Arc<Shared>,
-    /// Whether it blocks again when it is taken out.
-    pub(crate) was_blocking: bool,
     /// Whether a short transfer means that the kernel has no more. That is so with TCP. Reads of
     /// other descriptors may stop at the end of a message, at a terminal's line, or at bytes that a
     /// descriptor was passed with.
@@ -70,7 +66,7 @@ pub struct Async<T: AsSource> {
 }
 
 impl<T: AsSource> Async<T> {
-    /// Makes the descriptor non-blocking, and registers it with the current runtime.
+    /// Registers the descriptor with the current runtime, and makes it non-blocking.
     ///
     /// Duplicates of the descriptor, also in other processes, have this mode in common. A terminal
     /// is most often one of them: use [`new_nonblocking`](Self::new_nonblocking) for it.
@@ -89,9 +85,10 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new(io: T) -> Result<Self> {
-        let runtime = current();
-        let was_blocking = make_nonblocking(io.source())?;
-        Self::register(runtime, io, was_blocking)
+        // Only what could be registered is changed.
+        let new = Self::new_nonblocking(io)?;
+        SockRef::from(new.get_ref()).set_nonblocking(true)?;
+        Ok(new)
     }
 
     /// Registers the descriptor with the current runtime, and leaves it as it is.
@@ -108,15 +105,9 @@ impl<T: AsSource> Async<T> {
     /// Outside a runtime.
     #[track_caller]
     pub fn new_nonblocking(io: T) -> Result<Self> {
-        Self::register(current(), io, false)
-    }
-
-    fn register(runtime: Arc<Shared>, io: T, was_blocking: bool) -> Result<Self> {
-        let registered = runtime.driver.register(io.source());
-
-        // After an error the descriptor is as it was.
-        let source = registered.or_else(|error| restore(&io, was_blocking).and(Err(error)))?;
-        Ok(Self { io: Some(io), source, runtime, was_blocking, short_means_drained: false })
+        let runtime = context::current("a socket or signal was used").runtime.clone();
+        let source = runtime.driver.register(io.source())?;
+        Ok(Self { io: Some(io), source, runtime, short_means_drained: false })
     }
 
     /// Lends the descriptor. While it is registered it cannot be replaced or closed. If it is made
@@ -126,8 +117,7 @@ impl<T: AsSource> Async<T> {
     }
 
     /// Takes the descriptor out. It is no longer registered. If [`new`](Self::new) has made it
-    /// non-blocking, it blocks again, and so do its duplicates. (Windows does not tell whether it
-    /// was blocking: there it is blocking then.)
+    /// non-blocking, it stays so: most types have a `set_nonblocking`.
     ///
     /// # Errors
     ///
@@ -136,9 +126,7 @@ impl<T: AsSource> Async<T> {
     /// is leaked then.
     pub fn into_inner(mut self) -> Result<T> {
         let io = self.io.take().unwrap_or_else(|| unreachable!("taken by value"));
-        let io = self.runtime.driver.deregister(&self.source, io)?;
-        restore(&io, self.was_blocking)?;
-        Ok(io)
+        self.runtime.driver.deregister(&self.source, io)
     }
 
     /// Waits until a read is worth trying. The read may still find nothing. Do it by
@@ -301,33 +289,6 @@ impl<T: AsSource> Async<T> {
     }
 }
 
-#[track_caller]
-fn current() -> Arc<Shared> {
-    context::current("a socket or signal was used").runtime.clone()
-}
-
-/// Returns whether it was blocking.
-#[cfg(unix)]
-fn make_nonblocking(io: Lent<'_>) -> Result<bool> {
-    let flags = fcntl_getfl(io)?;
-    let was_blocking = !flags.contains(OFlags::NONBLOCK);
-    if was_blocking {
-        fcntl_setfl(io, flags | OFlags::NONBLOCK)?;
-    }
-    Ok(was_blocking)
-}
-
-/// The mode cannot be asked for.
-#[cfg(windows)]
-fn make_nonblocking(io: Lent<'_>) -> Result<bool> {
-    SockRef::from(&io).set_nonblocking(true)?;
-    Ok(true)
-}
-
-fn restore(io: &impl AsSource, was_blocking: bool) -> Result<()> {
-    if was_blocking { SockRef::from(io).set_nonblocking(false) } else { Ok(()) }
-}
-
 impl<T: AsSource> Drop for Async<T> {
     fn drop(&mut self) {
         if let Some(io) = self.io.take() {
@@ -341,13 +302,6 @@ impl<T: AsSource> Drop for Async<T> {
 impl<T: AsSource> std::os::fd::AsFd for Async<T> {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.get_ref().as_fd()
-    }
-}
-
-#[cfg(unix)]
-impl<T: AsSource> std::os::fd::AsRawFd for Async<T> {
-    fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        std::os::fd::AsRawFd::as_raw_fd(&self.get_ref().as_fd())
     }
 }
 

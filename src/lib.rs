@@ -8,7 +8,7 @@
 //! #[arc::main]
 //! async fn main() -> std::io::Result<()> {
 //!     let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
-//!     let address = listener.local_addr()?;
+//!     let address = listener.get_ref().local_addr()?;
 //!     let server = arc::spawn(async move {
 //!         let (mut stream, _) = listener.accept().await?;
 //!         stream.write_all(b"hello").await

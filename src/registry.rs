@@ -2,15 +2,17 @@
 //!
 //! Each task has a [`Record`], which the task, its handles and the list share. The list lets tasks
 //! be found when the runtime ends, wherever their wakers are. It is split into one shard per
-//! worker, so that workers that spawn and finish tasks do not contend with each other.
+//! worker, so that workers that spawn and finish tasks do not contend with each other. Jobs have a
+//! shard of their own, which the end leaves alone.
 //!
 //! A record holds its runtime. The type of that is a parameter here, so that this file stays below
 //! the ones that make a runtime of it.
 
-use crate::hooks::{Note, tell};
+use crate::hooks::{Note, observed, tell};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 use slab::Slab;
 use std::fmt;
+use std::mem::take;
 use std::sync::atomic::AtomicU64 as Count;
 use std::task::Waker;
 
@@ -40,7 +42,6 @@ pub(crate) struct Record<R> {
     pub(crate) id: Id,
     pub(crate) runtime: Arc<R>,
     pub(crate) note: Note,
-    is_job: bool,
     is_aborted: AtomicBool,
     /// The task's own waker. `None` before the task is made, and after it has ended.
     waker: Mutex<Option<Waker>>,
@@ -53,13 +54,13 @@ impl<R> Record<R> {
     /// The task enters a queue. One step comes after the other, by the queue or by the state of the
     /// task itself.
     pub(crate) fn enter_queue(&self) {
-        self.note.step();
+        observed!(self.note.step(), ());
         tell!(queued(self.id.0, &self.note));
     }
 
     /// The task leaves its queue to be polled. Returns its id.
     pub(crate) fn begin_poll(&self) -> Id {
-        self.note.step();
+        observed!(self.note.step(), ());
         tell!(begins(self.id.0, &self.note));
         self.id
     }
@@ -102,6 +103,7 @@ impl<R> fmt::Debug for Record<R> {
 
 /// The unfinished tasks of one runtime.
 pub(crate) struct TaskList<R> {
+    /// One for each worker, and the last one for jobs.
     shards: Box<[Shard<R>]>,
 }
 
@@ -112,28 +114,21 @@ struct Shard<R>(Mutex<Slab<Arc<Record<R>>>>);
 const ROOM_MIN: usize = 1024;
 
 impl<R> TaskList<R> {
-    pub(crate) fn new(shards: usize) -> Self {
-        Self { shards: (0..shards).map(|_| Shard(Mutex::new(Slab::new()))).collect() }
+    pub(crate) fn new(workers: usize) -> Self {
+        Self { shards: (0..=workers).map(|_| Shard(Mutex::new(Slab::new()))).collect() }
     }
 
-    /// Enters a task that is about to be made. `shard` is any number: the worker's, if a worker
-    /// spawns the task.
-    pub(crate) fn enter(
-        &self,
-        runtime: &Arc<R>,
-        note: Note,
-        is_job: bool,
-        shard: usize,
-    ) -> Arc<Record<R>> {
+    /// Enters a task that is about to be made. `shard` is the number of a worker, or that of the
+    /// workers for a job.
+    pub(crate) fn enter(&self, runtime: &Arc<R>, note: Note, shard: usize) -> Arc<Record<R>> {
         // Made outside of the lock, which the worker that ends a task takes as well.
         let record = Arc::new(Record {
             id: Id::next(),
             runtime: runtime.clone(),
             note,
-            is_job,
             is_aborted: AtomicBool::new(false),
             waker: Mutex::new(None),
-            shard: shard % self.shards.len(),
+            shard,
             place: AtomicUsize::new(0),
         });
 
@@ -173,15 +168,12 @@ impl<R> TaskList<R> {
     /// begun runs to its end, and the end of the runtime waits for it.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut wakers = Vec::new();
-        for Shard(shard) in &self.shards {
-            lock(shard).retain(|_, record| {
-                // Its waker brings it into a queue, from which the end drops it. A waker that was
-                // taken out already belongs to a task that has just ended.
-                if !record.is_job {
-                    wakers.extend(lock(&record.waker).take());
-                }
-                record.is_job
-            });
+        let [tasks @ .., _jobs] = &*self.shards else { return wakers };
+        for Shard(shard) in tasks {
+            // Its waker brings it into a queue, from which the end drops it. A waker that was taken
+            // out already belongs to a task that has just ended.
+            let records = take(&mut *lock(shard));
+            wakers.extend(records.into_iter().filter_map(|(_, record)| lock(&record.waker).take()));
         }
         wakers
     }

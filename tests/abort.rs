@@ -208,7 +208,7 @@ fn takes_a_task_out_of_timers_sockets_channels_and_joins() {
         let drops = Counter::new();
         runtime.block_on(async move {
             let listener = Arc::new(listen().await.0);
-            let address = listener.local_addr().unwrap();
+            let address = listener.get_ref().local_addr().unwrap();
             let mut stream = TcpStream::connect(address).await.unwrap();
             let (_peer, _) = listener.accept().await.unwrap();
             let (sender, receiver) = async_channel::bounded::<()>(1);

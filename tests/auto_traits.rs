@@ -5,7 +5,6 @@ use crate::common::{Elapsed, Timeout};
 use arc::io::{Async, Direction};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::runtime::{self, Builder, EnterGuard, Handle, Runtime, RuntimeFlavor};
-use arc::runtime::{TryCurrentError, UnhandledPanic};
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle};
 use arc::time::Sleep;
 use std::cell::Cell;
@@ -30,8 +29,6 @@ type Output = Cell<Box<dyn FnMut() + Send>>;
 const _: fn() = || {
     everything::<Runtime>();
     everything::<Handle>();
-    everything::<TryCurrentError>();
-    everything::<UnhandledPanic>();
     everything::<runtime::Id>();
     everything::<RuntimeFlavor>();
     send_and_sync::<Builder>();

@@ -4,7 +4,7 @@
 use crate::common::*;
 use arc::io::{AsyncReadExt, AsyncWriteExt};
 use arc::net::TcpStream;
-use arc::runtime::{Handle, Runtime, UnhandledPanic};
+use arc::runtime::Handle;
 use arc::task::{JoinHandle, yield_now};
 use arc::time::{Instant, sleep};
 use std::cell::Cell;
@@ -486,52 +486,6 @@ fn the_future_that_wakes_itself_for_ever_lets_tasks_timers_and_sockets_on() {
             .await;
             join([task, client]).await;
         });
-    });
-}
-
-/// It ends when a task panics.
-fn ends_by_a_panic(workers: usize) -> Runtime {
-    builder(workers).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap()
-}
-
-#[track_caller]
-fn expect_told(text: &str) {
-    assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
-}
-
-/// Nobody wakes their futures.
-#[test]
-fn every_thread_in_it_hears_that_a_panic_has_ended_the_runtime() {
-    with_sizes(|workers| {
-        for round in 0..50 {
-            let (runtime, entered) = (ends_by_a_panic(workers), Counter::new());
-            on_threads(4, |index| {
-                if index > 0 {
-                    let waits = async {
-                        entered.add();
-                        pending::<()>().await;
-                    };
-                    return expect_told(&panic_of(|| runtime.block_on(waits)));
-                }
-                entered.wait_for(round % 4);
-                let other = runtime.spawn(pending::<()>());
-                drop(runtime.spawn(async { panic!("{ON_PURPOSE}") }));
-                wait_until("the other is cancelled", || other.is_finished());
-            });
-        }
-    });
-}
-
-/// What ends meanwhile may be the future's reason to be ready: its output is not to be trusted.
-#[test]
-fn a_future_that_is_ready_when_a_panic_has_ended_the_runtime_panics() {
-    with_sizes(|workers| {
-        let runtime = ends_by_a_panic(workers);
-        let is_ready = async {
-            let task = runtime.spawn(async { panic!("{ON_PURPOSE}") });
-            wait_until("it has panicked", || task.is_finished());
-        };
-        expect_told(&panic_of(|| runtime.block_on(is_ready)));
     });
 }
 

@@ -1,10 +1,11 @@
 //! `spawn_blocking`: jobs that block have threads of their own.
 
 use crate::common::*;
-use arc::runtime::{Builder, Handle, UnhandledPanic};
+use arc::runtime::{Builder, Handle};
 use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::collections::HashSet;
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, mpsc};
 use std::thread::{self, ThreadId};
@@ -237,7 +238,7 @@ fn the_end_waits_for_the_drop_of_an_output_that_nobody_wants() {
     struct Slow(Gate);
     impl Drop for Slow {
         fn drop(&mut self) {
-            assert!(Handle::try_current().is_ok(), "it is still a job");
+            assert!(Handle::try_current().is_some(), "it is still a job");
             thread::sleep(millis(5));
             self.0.open();
         }
@@ -318,9 +319,9 @@ fn jobs_that_have_not_begun_are_given_up_when_the_runtime_ends() {
 #[test]
 fn jobs_whose_threads_fail_together_are_both_refused() {
     within_deadline(|| {
-        let name = || {
+        let name = |_: &str| {
             // The threads of jobs alone are named inside the runtime.
-            assert!(Handle::try_current().is_err(), "{ON_PURPOSE}");
+            assert!(Handle::try_current().is_none(), "{ON_PURPOSE}");
             "a thread".to_owned()
         };
         let runtime = Builder::new_current_thread().thread_name_fn(name).build().unwrap();
@@ -346,8 +347,7 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
                 pause.here();
             }
         };
-        let mut builder = builder(1).unhandled_panic(UnhandledPanic::ShutdownRuntime).clone();
-        let runtime = builder.on_thread_start(hook).build().unwrap();
+        let runtime = builder(1).on_thread_start(hook).build().unwrap();
         let handle = runtime.handle().clone();
         let task = runtime.spawn(async {
             let (held, is_dropped) = mpsc::channel::<()>();
@@ -356,8 +356,7 @@ fn a_poll_may_wait_for_its_job_while_the_runtime_ends() {
         });
         pause.reached();
         let dropping = thread::spawn(move || drop(runtime));
-        let panics = || catch_unwind(AssertUnwindSafe(|| handle.block_on(async {}))).is_err();
-        wait_until("the end has begun", panics);
+        wait_until("the end has begun", || handle.spawn(pending::<()>()).is_finished());
         assert!(!task.is_finished());
         pause.pass();
         dropping.join().unwrap();
@@ -485,7 +484,7 @@ fn there_are_never_more_threads_for_jobs_than_the_limit() {
 fn threads_of_jobs_are_configured_as_all_threads_of_the_runtime() {
     within_deadline(|| {
         let runtime = Builder::new_current_thread()
-            .thread_name("server")
+            .thread_name_fn(named("server"))
             .thread_stack_size(16 << 20)
             .thread_keep_alive(Duration::ZERO)
             .build()
@@ -537,7 +536,7 @@ fn a_thread_that_waits_for_a_job_gets_it() {
 fn a_job_whose_thread_cannot_be_named_is_refused() {
     let names = Counter::new();
     let runtime = Builder::new_current_thread()
-        .thread_name_fn(move || {
+        .thread_name_fn(move |_| {
             names.add();
             assert!(names.get() < 2, "no more names");
             "monitor".to_owned()

@@ -51,7 +51,7 @@ fn connection_to_a_full_backlog_times_out_and_goes_through_later() {
         socket.bind(&any.into()).unwrap();
         socket.listen(0).unwrap();
         let listener = TcpListener::new(socket.into()).unwrap();
-        let address = listener.local_addr().unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
         // The kernel takes one or two, and lets the others wait.
         let mut connected = vec![];
         let waiting = loop {
@@ -70,7 +70,7 @@ fn connection_to_a_full_backlog_times_out_and_goes_through_later() {
         }
         let late = waiting.await.unwrap();
         let (mut accepted, from) = listener.accept().await.unwrap();
-        assert_eq!(from, late.local_addr().unwrap());
+        assert_eq!(from, late.get_ref().local_addr().unwrap());
         accepted.write_all(b"!").await.unwrap();
         (&late).read_exact(&mut [0]).await.unwrap();
     };

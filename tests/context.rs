@@ -13,7 +13,7 @@ use std::thread;
 
 /// Which runtime is current, told by its number of workers.
 fn current() -> Option<usize> {
-    Handle::try_current().ok().map(|handle| handle.workers())
+    Handle::try_current().map(|handle| handle.workers())
 }
 
 #[test]
@@ -44,8 +44,6 @@ fn a_handle_tells_which_runtime_it_belongs_to_and_of_which_flavor() {
 fn outside_there_is_none() {
     within_deadline(|| {
         assert_eq!(current(), None);
-        let error = Handle::try_current().unwrap_err();
-        assert!(error.to_string().contains("not in an arc runtime"), "{error}");
     });
 }
 
@@ -266,7 +264,7 @@ fn threads_of(runtime: &Runtime) -> HashSet<String> {
 fn threads_have_the_name_of_the_runtime() {
     within_deadline(|| {
         for workers in SIZES {
-            let named = builder(workers).thread_name("granite").build().unwrap();
+            let named = builder(workers).thread_name_fn(named("granite")).build().unwrap();
             let names = threads_of(&named);
             assert_eq!(names.len(), workers, "{names:?}");
             assert!(names.iter().all(|name| name.starts_with("granite")), "{names:?}");
@@ -279,13 +277,14 @@ fn threads_have_the_name_of_the_runtime() {
 #[test]
 fn a_function_may_name_each_thread() {
     within_deadline(|| {
-        let named = Counter::new();
-        let mut builder = builder(2).thread_name("granite").clone();
-        let runtime = builder.thread_name_fn(move || format!("basalt {}", named.add()));
+        let count = Counter::new();
+        let counted = count.clone();
+        let mut builder = builder(2).thread_name_fn(named("granite")).clone();
+        let runtime = builder.thread_name_fn(move |_| format!("basalt {}", counted.add()));
         let runtime = runtime.build().unwrap();
         let names = threads_of(&runtime);
         assert_eq!(names, HashSet::from(["basalt 1".to_owned(), "basalt 2".to_owned()]));
-        assert_eq!(named.get(), 3, "the workers, and the monitor");
+        assert_eq!(count.get(), 3, "the workers, and the monitor");
     });
 }
 
@@ -294,7 +293,7 @@ fn a_function_that_panics_instead_of_naming_a_thread_ends_those_before() {
     within_deadline(|| {
         let (asked, stopped) = (Counter::new(), Counter::new());
         let mut builder = builder(3);
-        builder.on_thread_stop(move || _ = stopped.add()).thread_name_fn(move || {
+        builder.on_thread_stop(move || _ = stopped.add()).thread_name_fn(move |_| {
             assert!(asked.add() < 3, "no more names");
             "a thread".to_owned()
         });
@@ -476,9 +475,9 @@ fn extreme_configurations_work() {
         // Smaller than what the system has as its minimum.
         let runtime = builder(1).thread_stack_size(1).build().unwrap();
         assert_eq!(runtime.block_on(runtime.spawn(async { 1 })).unwrap(), 1);
-        let unnamed = builder(1).thread_name("").build().unwrap();
+        let unnamed = builder(1).thread_name_fn(named("")).build().unwrap();
         assert_eq!(unnamed.block_on(unnamed.spawn(async { 2 })).unwrap(), 2);
-        let long = builder(1).thread_name("x".repeat(1000)).build().unwrap();
+        let long = builder(1).thread_name_fn(named("x".repeat(1000))).build().unwrap();
         assert_eq!(long.block_on(long.spawn(async { 3 })).unwrap(), 3);
     });
 }

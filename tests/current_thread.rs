@@ -2,7 +2,7 @@
 //! time; nothing runs while there is none.
 
 use crate::common::*;
-use arc::runtime::{Builder, Handle, UnhandledPanic};
+use arc::runtime::{Builder, Handle};
 use arc::task::{JoinHandle, spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::future::pending;
@@ -555,28 +555,6 @@ fn shutdown_background_works_inside_a_task_of_its_own() {
             expect_end(&handle, &tasks);
         });
     }
-}
-
-#[test]
-fn a_panic_of_a_task_ends_the_runtime_and_every_block_on_if_it_shall() {
-    within_deadline(|| {
-        let policy = UnhandledPanic::ShutdownRuntime;
-        for _ in 0..50 {
-            let runtime = Builder::new_current_thread().unhandled_panic(policy).build().unwrap();
-            let callers = [(); 3].map(|()| Caller::enter(&runtime));
-            let other = runtime.spawn(pending::<()>());
-            drop(runtime.spawn(async { panic!("{ON_PURPOSE}") }));
-            for caller in callers {
-                // Its future is not woken: the sender lives on.
-                let text = message(caller.thread.join().unwrap_err());
-                assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
-                drop(caller.leave);
-            }
-            wait_until("the other is cancelled", || other.is_finished());
-            let text = panic_of(|| runtime.block_on(async {}));
-            assert!(text.contains("UnhandledPanic::ShutdownRuntime"), "{text}");
-        }
-    });
 }
 
 // What it is made of.

@@ -770,7 +770,7 @@ mod leaves_nothing {
             let files = descriptors();
             let use_and_drop = || {
                 for workers in SIZES {
-                    let runtime = builder(workers).thread_name("prey").build().unwrap();
+                    let runtime = builder(workers).thread_name_fn(named("prey")).build().unwrap();
                     // A thread has its name a moment after it was started.
                     wait_until("the threads", || threads_named("prey") == workers + 1);
                     use_all_of_it(&runtime);
@@ -799,7 +799,8 @@ mod leaves_nothing {
             let files = descriptors();
             for _ in 0..20 {
                 // No machine has the memory.
-                let mut huge = builder(64).thread_stack_size(1 << 42).thread_name("prey").clone();
+                let mut huge =
+                    builder(64).thread_stack_size(1 << 42).thread_name_fn(named("prey")).clone();
                 let error = huge.build().unwrap_err();
                 assert!(error.raw_os_error().is_some(), "{error}");
                 expect_only_descriptors(files);

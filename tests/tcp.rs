@@ -325,8 +325,8 @@ fn options_are_those_that_were_set() {
     run_each(|| async {
         let (listener, _) = listen().await;
         let (client, server) = connect_to(&listener).await;
-        assert_eq!(client.peer_addr().unwrap(), listener.local_addr().unwrap());
-        assert_eq!(server.peer_addr().unwrap(), client.local_addr().unwrap());
+        assert_eq!(client.get_ref().peer_addr().unwrap(), listener.get_ref().local_addr().unwrap());
+        assert_eq!(server.get_ref().peer_addr().unwrap(), client.get_ref().local_addr().unwrap());
         for nodelay in [true, false] {
             client.get_ref().set_nodelay(nodelay).unwrap();
             assert_eq!(client.get_ref().nodelay().unwrap(), nodelay);
@@ -374,7 +374,7 @@ fn listener_goes_to_std_and_back() {
         let listener = TcpListener::new(std).unwrap();
         connect_to(&listener).await;
         let std = listener.into_inner().unwrap();
-        // It blocks again.
+        std.set_nonblocking(false).unwrap();
         let address = std.local_addr().unwrap();
         let client = std::thread::spawn(move || std::net::TcpStream::connect(address));
         std.accept().unwrap();
@@ -409,7 +409,7 @@ fn executors_that_are_no_workers_use_sockets() {
             let _guard = runtime.enter();
             foreign_block_on(TcpListener::bind(([127, 0, 0, 1], 0))).unwrap()
         };
-        let address = listener.local_addr().unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
         for round in 0..50_u8 {
             let handle = runtime.handle().clone();
             let client = std::thread::spawn(move || {

@@ -32,7 +32,8 @@ macro_rules! sockets {
         async fn listen(address: &str) -> io::Result<(Self::Listener, SocketAddr)> {
             let address: SocketAddr = address.parse().map_err(io::Error::other)?;
             let listener = $crate_name::net::TcpListener::bind(address).await?;
-            let address = listener.local_addr()?;
+            let address = socket2::SockRef::from(&listener).local_addr()?;
+            let address = address.as_socket().expect("TCP has addresses of the internet");
             Ok((listener, address))
         }
 

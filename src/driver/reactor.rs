@@ -186,16 +186,7 @@ impl Waiter<'_> {
         self.seen = lock(&self.source.sides)[self.direction as usize].readiness;
         self.seen
     }
-}
 
-pub(crate) enum WaiterKind {
-    /// A future, and its number once it has waited. Its waker is dropped with it.
-    Future(Option<u64>),
-    /// A `poll_` function.
-    Poll,
-}
-
-impl Waiter<'_> {
     /// What tells a future from others that wait for the source: it keeps its place in memory. A
     /// `poll_` function is none.
     pub(crate) fn place(&self) -> usize {
@@ -204,6 +195,13 @@ impl Waiter<'_> {
             WaiterKind::Poll => 0,
         }
     }
+}
+
+pub(crate) enum WaiterKind {
+    /// A future, and its number once it has waited. Its waker is dropped with it.
+    Future(Option<u64>),
+    /// A `poll_` function.
+    Poll,
 }
 
 impl Drop for Waiter<'_> {

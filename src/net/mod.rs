@@ -5,20 +5,14 @@
 //! traits and tokio's methods are in the crate `arc-util`, whose sockets stand on these.
 
 use crate::io::Async;
-use crate::time::sleep;
 #[cfg(unix)]
 use rustix::io::Errno;
 use socket2::{Domain, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
 pub use std::net::SocketAddr;
-use std::time::Duration;
 
 /// How many connections wait in the kernel to be accepted. In std it is 128.
 const BACKLOG: i32 = 1024;
-
-/// How long `accept` pauses after an error of the system: short for a client, long for a loop that
-/// would otherwise use up a core.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// How `accept` says that a connection was broken before it was accepted: on Unix, on Windows, and
 /// under wine.
@@ -34,18 +28,18 @@ const BROKEN: [ErrorKind; 3] =
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
-/// let client = TcpStream::connect(listener.local_addr()?).await?;
+/// let client = TcpStream::connect(listener.get_ref().local_addr()?).await?;
 /// let (server, from) = listener.accept().await?;
-/// assert_eq!(from, client.local_addr()?);
-/// assert_eq!(server.local_addr()?, client.peer_addr()?);
+/// assert_eq!(from, client.get_ref().local_addr()?);
+/// assert_eq!(server.get_ref().local_addr()?, client.get_ref().peer_addr()?);
 /// # Ok(())
 /// # }
 /// ```
 pub type TcpListener = Async<std::net::TcpListener>;
 
 impl TcpListener {
-    /// Listens on an address. Port 0 stands for any free port; [`local_addr`](Self::local_addr)
-    /// says which one it is.
+    /// Listens on an address. Port 0 stands for any free port: `get_ref().local_addr()` says which
+    /// one it is.
     ///
     /// On Unix the address may be in the TIME_WAIT state (`SO_REUSEADDR`). On Windows that option
     /// is not set, because it would let another process take the port over.
@@ -69,15 +63,6 @@ impl TcpListener {
         Self::new(listener)
     }
 
-    /// The address it listens on.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.get_ref().local_addr()
-    }
-
     /// Waits for a connection.
     ///
     /// A connection that was broken before it was accepted is skipped silently.
@@ -85,12 +70,12 @@ impl TcpListener {
     /// # Errors
     ///
     /// * When there are no descriptors or no memory left. The connection waits in the kernel, and
-    ///   the error is returned after a pause of 50 ms. So a loop that reports it and goes on does
-    ///   the right thing. When the kernel watches as many descriptors as the user may have (on
+    ///   the listener stays ready: a loop that goes on must pause, or it takes a core. (arc-util's
+    ///   listener pauses.) When the kernel watches as many descriptors as the user may have (on
     ///   Linux `fs.epoll.max_user_watches`), the connection is closed.
     /// * When the system refuses for another reason, for example because the socket is not a
-    ///   listener. This error is returned after a pause, too.
-    /// * When the runtime has ended, at once. This error is not the system's, and has no number.
+    ///   listener.
+    /// * When the runtime has ended. This error is not the system's, and has no number.
     ///
     /// # Panics
     ///
@@ -109,12 +94,6 @@ impl TcpListener {
 
             match accepted.await {
                 Err(error) if BROKEN.contains(&error.kind()) => {}
-                // The listener stays ready. Without the pause a loop would spin.
-                Err(error) if error.raw_os_error().is_some() => {
-                    sleep(PAUSE).await;
-                    return Err(error);
-                }
-                // A connection, or an error that is not the system's: the runtime has ended.
                 result => return result,
             }
         }
@@ -136,7 +115,7 @@ impl TcpListener {
 /// # #[arc::main]
 /// # async fn main() -> std::io::Result<()> {
 /// let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
-/// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+/// let mut client = TcpStream::connect(listener.get_ref().local_addr()?).await?;
 /// client.write_all(b"hello").await?;
 /// client.close().await?;
 ///
@@ -201,31 +180,11 @@ impl TcpStream {
 
         // The connection is there, or has failed, once the socket is writable. An event may
         // come before that: then there is neither an error nor a peer.
-        let mut connecting = Self::from_std(socket.into())?;
-        // As every other socket, if it is taken out.
-        connecting.was_blocking = true;
+        let connecting = Self::from_std(socket.into())?;
         let outcome = |stream: &std::net::TcpStream| {
             stream.take_error()?.map_or(Ok(()), Err)?;
             stream.peer_addr().map_err(|_| ErrorKind::WouldBlock.into())
         };
         connecting.write_with(outcome).await.map(|_| connecting)
-    }
-
-    /// The address of this end.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.get_ref().local_addr()
-    }
-
-    /// The address of the other end.
-    ///
-    /// # Errors
-    ///
-    /// When it is not connected any more.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.get_ref().peer_addr()
     }
 }

@@ -4,8 +4,8 @@
 //! belong to the workers. On a current-thread runtime the thread also runs the worker, and so all
 //! tasks, unless another thread in `block_on` does so already (`scheduler/crew.rs`).
 
-use crate::builder::{RuntimeFlavor, UnhandledPanic};
-use crate::hooks::{Kind, Note, sim, tell};
+use crate::builder::RuntimeFlavor;
+use crate::hooks::{note, observed, sim, tell};
 use crate::scheduler::budget;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::root::{Entered, Root};
@@ -25,7 +25,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     );
 
     // The line of the caller is what observers are told.
-    let root = Arc::new(Root::new(Note::new(Kind::BlockOn, None)));
+    let root = Arc::new(Root::new(note!(BlockOn, None)));
 
     run(shared, &root, future)
 }
@@ -59,11 +59,10 @@ fn wait_for<F: Future>(
     let runs_tasks = shared.config.flavor == RuntimeFlavor::CurrentThread;
     let mut in_loop = None;
     loop {
-        // 1. Check for the end. If it has come, leave the worker: that may close the runtime.
-        // Otherwise run the worker of a current-thread runtime, if nobody else does.
+        // 1. If the end has come, leave the worker: that may close the runtime. Otherwise run the
+        // worker of a current-thread runtime, if nobody else does.
         if shared.is_ending() {
             in_loop = None;
-            refuse_after_the_end(shared);
         } else if runs_tasks && in_loop.is_none() {
             in_loop = InLoop::enter(shared, 0);
         }
@@ -71,8 +70,6 @@ fn wait_for<F: Future>(
         // 2. Poll the future, if it was woken.
         let is_due = root.take_wake_up();
         if is_due && let Poll::Ready(output) = poll(shared, root, &waker, future.as_mut()) {
-            // The output may be an error that the end itself caused.
-            refuse_after_the_end(shared);
             return output;
         }
 
@@ -93,7 +90,7 @@ fn poll<F: Future>(
     waker: &Waker,
     future: Pin<&mut F>,
 ) -> Poll<F::Output> {
-    root.note.step();
+    observed!(root.note.step(), ());
     tell!(begins(root.id.0, &root.note));
 
     // Observers may want to know of a poll that does not return: the monitor has to look.
@@ -102,20 +99,9 @@ fn poll<F: Future>(
     let mut context = Context::from_waker(waker);
     let poll = budget::with_budget(|| future.poll(&mut context));
 
-    root.note.step();
+    observed!(root.note.step(), ());
     tell!(ends(root.id.0));
     poll
-}
-
-/// # Panics
-///
-/// When the runtime ends, and its policy is that every `block_on` panics then.
-fn refuse_after_the_end(shared: &Shared) {
-    let ends_by_panic = shared.config.unhandled_panic == UnhandledPanic::ShutdownRuntime;
-    assert!(
-        !(shared.is_ending() && ends_by_panic),
-        "the runtime has ended, by a shutdown or a panic (UnhandledPanic::ShutdownRuntime)"
-    );
 }
 
 struct RootWaker {

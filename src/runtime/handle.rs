@@ -1,16 +1,15 @@
 //! A runtime and the handles to it: run futures on a runtime, look at it, and end it.
 
 use crate::builder::{Builder, RuntimeFlavor};
-use crate::hooks::{Kind, Note};
+use crate::hooks::note;
 use crate::registry::Id;
 use crate::runtime::block_on::block_on;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::{end, threads};
 use crate::sync::{Arc, Duration, thread};
+use crate::task::JoinHandle;
 use crate::task::spawn::{Boxed, FUTURE_SIZE_MAX, spawn_on};
-use crate::task::{JoinHandle, spawn_blocking};
-use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::take;
@@ -187,14 +186,9 @@ impl Handle {
         Self { shared: context::current("Handle::current was called").runtime.clone() }
     }
 
-    /// The runtime that this thread is in.
-    ///
-    /// # Errors
-    ///
-    /// Outside a runtime.
-    pub fn try_current() -> Result<Self, TryCurrentError> {
-        let current = context::try_current().ok_or(TryCurrentError(()))?;
-        Ok(Self { shared: current.runtime.clone() })
+    /// The runtime that this thread is in, if it is in any.
+    pub fn try_current() -> Option<Self> {
+        context::try_current().map(|current| Self { shared: current.runtime.clone() })
     }
 
     /// Spawns a task, also from outside the runtime. See [`crate::spawn`].
@@ -209,18 +203,7 @@ impl Handle {
         if const { size_of::<F>() > FUTURE_SIZE_MAX } {
             return self.spawn::<Boxed<F::Output>>(Box::pin(future));
         }
-        spawn_on(&self.shared, Note::new(Kind::Task, None), future)
-    }
-
-    /// Runs a function that blocks on a thread of its own, also from outside the runtime. See
-    /// [`spawn_blocking`].
-    #[track_caller]
-    pub fn spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
-        &self,
-        function: F,
-    ) -> JoinHandle<R> {
-        let _guard = self.enter();
-        spawn_blocking(function)
+        spawn_on(&self.shared, note!(Task, None), future)
     }
 
     /// Runs a future to its end on the calling thread.
@@ -234,15 +217,12 @@ impl Handle {
     /// when the other one leaves.
     ///
     /// If the runtime ends meanwhile, the future goes on, but its tasks are cancelled, its
-    /// sockets fail, and its timers panic. With
-    /// [`UnhandledPanic::ShutdownRuntime`](crate::runtime::UnhandledPanic), `block_on` panics
-    /// instead.
+    /// sockets fail, and its timers panic.
     ///
     /// # Panics
     ///
     /// * Inside a task or another `block_on`, and in what is dropped when a runtime ends.
     /// * When the future panics.
-    /// * When the runtime ends and its policy is `ShutdownRuntime`.
     ///
     /// # Examples
     ///
@@ -286,6 +266,23 @@ impl Handle {
     pub fn enter(&self) -> EnterGuard<'_> {
         let context = context::enter(context::role(), self.shared.clone(), context::worker());
         EnterGuard { _context: context, _handle: PhantomData }
+    }
+
+    /// Ends the runtime as [`Runtime::shutdown_background`] does, from any thread, even inside one
+    /// of its tasks. The drop of the [`Runtime`] waits for its threads all the same.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::runtime::{Handle, Runtime};
+    /// let runtime = Runtime::new()?;
+    /// let waits = runtime.spawn(std::future::pending::<()>());
+    /// drop(runtime.spawn(async { Handle::current().shutdown_background() }));
+    /// assert!(runtime.block_on(waits).unwrap_err().is_cancelled());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn shutdown_background(&self) {
+        end::begin(&self.shared);
     }
 
     /// Identifies the runtime. No two runtimes of a process have the same id.
@@ -337,15 +334,3 @@ pub struct EnterGuard<'a> {
     _context: context::Guard,
     _handle: PhantomData<&'a Handle>,
 }
-
-/// The calling thread is not in a runtime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TryCurrentError(());
-
-impl fmt::Display for TryCurrentError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("this thread is not in an arc runtime")
-    }
-}
-
-impl std::error::Error for TryCurrentError {}

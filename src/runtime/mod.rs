@@ -3,7 +3,7 @@
 mod block_on;
 mod handle;
 
-pub use crate::builder::{Builder, RuntimeFlavor, UnhandledPanic};
+pub use crate::builder::{Builder, RuntimeFlavor};
 pub use crate::registry::Id;
-pub use crate::runtime::handle::{EnterGuard, Handle, Runtime, TryCurrentError};
+pub use crate::runtime::handle::{EnterGuard, Handle, Runtime};
 pub use crate::scheduler::context::may_block;

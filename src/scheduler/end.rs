@@ -14,7 +14,7 @@
 //! 5. [`join`] waits for that, and joins the workers and the monitor.
 //!
 //! The thread that calls `Runtime::shutdown` does steps 1 and 5, in which it waits for the others.
-//! A task or a job can begin the end, too, by a panic.
+//! A task or a job can begin the end, too, by `Handle::shutdown_background`.
 //!
 //! Each thing that may still come in is kept out by the lock or the queue through which it would
 //! come: threads by the lock of the crew, runnables by the injector, which is closed, timers by the
@@ -82,18 +82,10 @@ pub(crate) fn close(shared: &Arc<Shared>) {
         iter::from_fn(|| worker.queue.pop()).for_each(drop);
     }
     shared.injector.try_iter().for_each(drop);
-    drop_given_up(shared);
+    iter::from_fn(|| shared.pool.next_given_up()).for_each(drop);
 
     // The monitor may wait for its next tick. Nothing is left to watch.
     shared.monitor.unpark();
-}
-
-/// Drops the jobs that were given up, one after the other: the drop of one may wait for that of
-/// another one, by another thread.
-pub(crate) fn drop_given_up(shared: &Arc<Shared>) {
-    while let Some(job) = shared.pool.next_given_up() {
-        drop(job);
-    }
 }
 
 /// Step 5: waits until all threads have signed off, for `limit` at most, and joins them. Threads

@@ -130,7 +130,8 @@ impl<R> Pool<R> {
         records
     }
 
-    /// Takes out a job that will never begin.
+    /// Takes out a job that will never begin. Each is dropped before the next one is taken: its
+    /// drop may wait for that of another one, by another thread.
     pub(crate) fn next_given_up(&self) -> Option<Runnable<R>> {
         lock(&self.state).given_up.pop_front()
     }

@@ -38,17 +38,19 @@ pub(crate) fn start_all(
     Ok(())
 }
 
-/// Starts a thread. `suffix` is the end of its name.
+/// Starts a thread. `purpose` is a part of its name.
 pub(crate) fn start(
     shared: &Arc<Shared>,
-    suffix: &str,
+    purpose: &str,
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> io::Result<thread::JoinHandle<()>> {
-    // If no thread starts, this is dropped, which signs off.
-    let signed_on = SignedOn::new(shared.clone())?;
+    shared.crew.sign_on()?;
+
+    // If no thread starts, this is dropped.
+    let signed_on = SignedOn(shared.clone());
 
     let Builder { thread_name, thread_stack_size, .. } = &shared.config;
-    let builder = thread::Builder::new().name(thread_name(suffix)).stack_size(*thread_stack_size);
+    let builder = thread::Builder::new().name(thread_name(purpose)).stack_size(*thread_stack_size);
     builder.spawn(move || {
         let shared = &signed_on.0;
         let role = Role::OwnThread(shared.id, None);
@@ -74,18 +76,8 @@ pub(crate) fn with_hooks(
     }
 }
 
-/// Stands for a thread that has not signed off.
-pub(crate) struct SignedOn(Arc<Shared>);
-
-impl SignedOn {
-    /// # Errors
-    ///
-    /// As `Crew::sign_on`.
-    pub(crate) fn new(shared: Arc<Shared>) -> io::Result<Self> {
-        shared.crew.sign_on()?;
-        Ok(Self(shared))
-    }
-}
+/// Stands for a thread that has signed on, and signs it off.
+pub(crate) struct SignedOn(pub(crate) Arc<Shared>);
 
 impl Drop for SignedOn {
     fn drop(&mut self) {
@@ -124,8 +116,6 @@ impl Drop for InLoop {
         // First, as said above: from here on this thread runs no worker.
         self.context = None;
 
-        // What it has collected would sleep for ever. A task among it goes into the injector.
-        self.worker.wake_collected();
         let shared = &self.worker.shared;
         shared.sleepers.end(self.worker.index);
         tell!(leaves_worker(shared.id.0, self.worker.index));

@@ -37,7 +37,7 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
     stretch: RefCell<Stretch>,
-    /// What a look at the kernel brings. Empty between two turns, except after the last one.
+    /// What a look at the kernel brings. Empty between two turns.
     wakers: RefCell<Vec<Waker>>,
 }
 

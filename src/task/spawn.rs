@@ -18,16 +18,16 @@
 //! A job is a task like any other, but it goes to a thread of the runtime's pool and not into the
 //! queue of a worker. There one poll runs it from its beginning to its end.
 
-use crate::builder::UnhandledPanic;
-use crate::hooks::{Kind, Note, sim, tell};
-use crate::panic::{Payload, Unread, contain, ignore_panic};
+use crate::hooks::{Note, note, sim, tell};
+use crate::panic::{Unread, contain, ignore_panic};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::{Record, Runnable, Shared};
-use crate::scheduler::{end, threads};
+use crate::scheduler::threads;
 use crate::sync::{Arc, thread};
 use crate::task::join::{JoinError, JoinHandle};
 use std::future::poll_fn;
 use std::io;
+use std::iter;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -59,7 +59,7 @@ pub fn spawn<F: Future<Output: Send + 'static> + Send + 'static>(
         return spawn::<Boxed<F::Output>>(Box::pin(future));
     }
     let runtime = &context::current("arc::spawn was called").runtime;
-    spawn_on(runtime, Note::new(Kind::Task, None), future)
+    spawn_on(runtime, note!(Task, None), future)
 }
 
 /// Spawns a future as [`spawn`] does, with a name.
@@ -86,7 +86,7 @@ pub fn spawn_named<F: Future<Output: Send + 'static> + Send + 'static>(
     future: F,
 ) -> JoinHandle<F::Output> {
     let runtime = &context::current("arc::task::spawn_named was called").runtime;
-    spawn_on(runtime, Note::new(Kind::Task, Some(name)), future)
+    spawn_on(runtime, note!(Task, Some(name)), future)
 }
 
 /// Runs a function that blocks (a file access, a lookup, a long computation) on a thread of the
@@ -150,8 +150,8 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
     let runtime = &context::current("spawn_blocking was called").runtime;
-    let note = Note::new(Kind::Job, None);
-    let (job, handle) = make_task(runtime, note, true, async { function() });
+    let note = note!(Job, None);
+    let (job, handle) = make_task(runtime, note, runtime.workers.len(), async { function() });
 
     // It counts as queued until its thread runs it.
     handle.record.enter_queue();
@@ -170,7 +170,12 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
     note: Note,
     future: F,
 ) -> JoinHandle<F::Output> {
-    let (runnable, handle) = make_task(runtime, note, false, future);
+    // Workers enter what they spawn in shards of their own.
+    let shard = match context::worker_of(runtime.id) {
+        Some(worker) => worker.index,
+        None => fastrand::usize(..runtime.workers.len()),
+    };
+    let (runnable, handle) = make_task(runtime, note, shard, future);
 
     // A worker may still be in a poll, so that the queues are not closed yet.
     if runtime.is_ending() {
@@ -188,26 +193,20 @@ pub(crate) const FUTURE_SIZE_MAX: usize = 2048;
 /// It is the same future, behind a pointer.
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Makes a task, and enters it in the list, but in no queue.
+/// Makes a task, and enters it in this shard of the list, but in no queue.
 pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     runtime: &Arc<Shared>,
     note: Note,
-    is_job: bool,
+    shard: usize,
     future: F,
 ) -> (Runnable, JoinHandle<F::Output>) {
     // `const`, so that a small future is not compiled a second time.
     if const { size_of::<F>() > FUTURE_SIZE_MAX } {
-        return make_task::<Boxed<F::Output>>(runtime, note, is_job, Box::pin(future));
+        return make_task::<Boxed<F::Output>>(runtime, note, shard, Box::pin(future));
     }
 
-    // Workers enter what they spawn in shards of their own.
-    let shard = match context::worker() {
-        Some(worker) => worker.index,
-        None => fastrand::usize(..),
-    };
-
     // The record is shared by the task, its future, its handle and the list.
-    let record = runtime.tasks.enter(runtime, note, is_job, shard);
+    let record = runtime.tasks.enter(runtime, note, shard);
     tell!(spawned(record.id.0, runtime.id.0, &record.note));
     let contained = Contained { future: Some(future), record: record.clone() };
     let builder = async_task::Builder::new().metadata(record.clone());
@@ -270,7 +269,7 @@ impl<F: Future> Future for Contained<F> {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(output)) => self.finish(Ok(output)),
             Err(payload) => {
-                let error = panicked(this.record, payload);
+                let error = JoinError::panicked(this.record.id, payload);
                 self.finish(Err(error))
             }
         }
@@ -288,21 +287,13 @@ impl<F: Future> Contained<F> {
         tell!(drops(this.record.id.0));
         if let Err(payload) = contain(|| this.future.set(None)) {
             // The panic of the drop counts, and the output goes unread.
-            result = Unread(Some(Err(panicked(this.record, payload))));
+            result = Unread(Some(Err(JoinError::panicked(this.record.id, payload))));
         }
 
         // The list gives back the task's own waker.
         drop(this.record.runtime.tasks.remove(this.record));
         Poll::Ready(result)
     }
-}
-
-/// A task has panicked: the runtime ends, if that is its policy.
-fn panicked(record: &Record, payload: Payload) -> JoinError {
-    if record.runtime.config.unhandled_panic == UnhandledPanic::ShutdownRuntime {
-        end::begin(&record.runtime);
-    }
-    JoinError::panicked(record.id, payload)
 }
 
 /// The main function of a thread of the pool.
@@ -312,9 +303,9 @@ fn run_jobs(runtime: &Arc<Shared>) {
         runtime.pool.is_done();
     }
 
-    // As in `end::close`: a job may hold what waits for the drop of another one.
+    // As in `end::close`.
     let _context = context::enter(Role::Ending, runtime.clone(), None);
-    end::drop_given_up(runtime);
+    iter::from_fn(|| runtime.pool.next_given_up()).for_each(drop);
 }
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {

@@ -51,6 +51,31 @@ pub fn builder(workers: usize) -> Builder {
     builder
 }
 
+/// Spawns jobs from outside of a runtime.
+pub trait SpawnBlocking {
+    #[track_caller]
+    fn spawn_blocking<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> JoinHandle<R>;
+}
+
+impl SpawnBlocking for Handle {
+    fn spawn_blocking<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> JoinHandle<R> {
+        let _guard = self.enter();
+        arc::task::spawn_blocking(job)
+    }
+}
+
+/// Returns a function that names the threads of a runtime.
+pub fn named(name: impl Into<String>) -> impl Fn(&str) -> String + Send + Sync {
+    let name = name.into();
+    move |purpose| format!("{name}-{purpose}")
+}
+
 /// A runtime whose tasks run only while some thread is in `block_on`.
 pub fn current_thread() -> Runtime {
     Builder::new_current_thread().build().expect("the runtime is built")

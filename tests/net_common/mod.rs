@@ -291,7 +291,7 @@ pub async fn join<T>(tasks: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
 /// A listener on a free port, and its address.
 pub async fn listen() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await.expect("bind");
-    let address = listener.local_addr().expect("local address");
+    let address = listener.get_ref().local_addr().expect("local address");
     (listener, address)
 }
 
@@ -316,10 +316,10 @@ pub async fn pair() -> (TcpStream, TcpStream) {
 }
 
 pub async fn connect_to(listener: &TcpListener) -> (TcpStream, TcpStream) {
-    let address = listener.local_addr().expect("local address");
+    let address = listener.get_ref().local_addr().expect("local address");
     let client = TcpStream::connect(address).await.expect("connect");
     let (server, from) = listener.accept().await.expect("accept");
-    assert_eq!(from, client.local_addr().expect("local address"));
+    assert_eq!(from, client.get_ref().local_addr().expect("local address"));
     (client, server)
 }
 

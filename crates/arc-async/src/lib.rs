@@ -226,7 +226,7 @@ pub mod trace {
 /// Sleeps, time limits and intervals.
 pub mod time {
     #[cfg(feature = "sim")]
-    pub use arc_sim::{advance, pause, resume, run_paused};
+    pub use arc_sim::{PausedBuilder, PausedRuntime, advance, pause, resume, run_paused};
     pub use arc_util::time::*;
 
     /// Errors of this module.

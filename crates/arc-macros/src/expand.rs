@@ -27,9 +27,9 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
     // are built, and the error with it.
     let test = (name == "test").then(|| quote!(#[::core::prelude::v1::test]));
     match runtime(name, options) {
-        Ok(Runtime { setup, run }) => {
-            let block_on = block_on(run, body);
-            quote!(#test #(#head)* { #setup #block_on })
+        Ok(runtime) => {
+            let block_on = block_on(body);
+            quote!(#test #(#head)* { #runtime #block_on })
         }
         Err((span, message)) => {
             let error = quote_spanned!(span=> ::core::compile_error! { #message });
@@ -48,17 +48,8 @@ fn begins_function(tokens: &[TokenTree]) -> bool {
 /// What is said of any other flavor.
 const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
 
-/// What is said of a clock that is paused, and of other options beside it.
-const PAUSED: &str =
-    "write `start_paused = true` with the flavor \"current_thread\", and no `with`";
-
-/// What runs the body.
-struct Runtime {
-    /// The lines that build it.
-    setup: TokenStream,
-    /// What is called with the body's future.
-    run: TokenStream,
-}
+/// What is said of a clock that is paused beside another flavor.
+const PAUSED: &str = "write `flavor = \"current_thread\"` beside it, and no workers";
 
 /// What stands in the attribute's brackets, each with its place.
 struct Options {
@@ -89,11 +80,10 @@ fn read(name: &str, options: TokenStream) -> Result<Options, Mistake> {
             "flavor" => flavor = (span, value.to_string()),
             "workers" | "worker_threads" => workers = vec![value],
             "with" => with = vec![quote_spanned!(span=> (#value))],
-            "start_paused" => match value.to_string().as_str() {
-                "true" => paused = Some(span),
-                "false" => paused = None,
-                _ => return Err((span, PAUSED)),
-            },
+            "start_paused" => {
+                let is_paused = value.to_string().parse::<bool>();
+                paused = is_paused.map_err(|_| (span, "write true or false"))?.then_some(span);
+            }
             "crate" => arc = path(value).ok_or((span, "write a path in quotes"))?,
             _ => return Err((option.span(), "write flavor, workers, start_paused, with or crate")),
         }
@@ -102,26 +92,25 @@ fn read(name: &str, options: TokenStream) -> Result<Options, Mistake> {
 }
 
 /// Returns the lines that build the runtime.
-fn runtime(name: &str, options: TokenStream) -> Result<Runtime, Mistake> {
+fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
     let Options { flavor, workers, with, paused, arc } = read(name, options)?;
 
-    // The calling thread of the flavor "current_thread" runs everything.
-    let new = match flavor.1.as_str() {
-        "\"multi_thread\"" => quote!(new_multi_thread),
-        "\"current_thread\"" if workers.is_empty() => quote!(new_current_thread),
+    // The calling thread of the flavor "current_thread" runs everything. A runtime whose clock is
+    // paused is a simulation, which has one thread, and a builder of its own.
+    let new = match (flavor.1.as_str(), paused) {
+        ("\"multi_thread\"", None) => quote!(runtime::Builder::new_multi_thread),
+        ("\"current_thread\"", None) if workers.is_empty() => {
+            quote!(runtime::Builder::new_current_thread)
+        }
+        ("\"current_thread\"", Some(span)) if workers.is_empty() => {
+            quote_spanned!(span=> time::PausedBuilder::new)
+        }
+        (_, Some(span)) => return Err((span, PAUSED)),
         _ => return Err((flavor.0, FLAVORS)),
     };
 
-    // A simulation, whose clock jumps: it has one thread, and a builder of its own.
-    if let Some(span) = paused {
-        if flavor.1 != "\"current_thread\"" || !with.is_empty() {
-            return Err((span, PAUSED));
-        }
-        return Ok(Runtime { setup: quote!(), run: quote_spanned!(span=> #arc::time::run_paused) });
-    }
-
-    let setup = quote_spanned! { Span::mixed_site() =>
-        let mut builder = #arc::runtime::Builder::#new();
+    Ok(quote_spanned! { Span::mixed_site() =>
+        let mut builder = #arc::#new();
         // What it returns is dropped after the runtime.
         #(let _with = #with(&mut builder);)*
         // If it is no expression, the compiler says so once here, and twice in a call.
@@ -129,8 +118,7 @@ fn runtime(name: &str, options: TokenStream) -> Result<Runtime, Mistake> {
           builder.workers(workers);)*
         let runtime = builder.build();
         let runtime = runtime.expect("arc: the runtime could not be started");
-    };
-    Ok(Runtime { setup, run: quote_spanned!(Span::mixed_site()=> runtime.block_on) })
+    })
 }
 
 /// Takes a value, and the comma behind it. A comma of its own is in brackets, which are one token.
@@ -153,7 +141,7 @@ fn path(value: TokenStream) -> Option<TokenStream> {
 }
 
 /// Returns the lines that run the body.
-fn block_on(run: TokenStream, body: Option<TokenTree>) -> TokenStream {
+fn block_on(body: Option<TokenTree>) -> TokenStream {
     // With this span, names are the macro's own: the body does not see them.
     quote_spanned! { Span::mixed_site() =>
         // The compiler takes the type of a block's output from the first `return` in it. These
@@ -164,7 +152,7 @@ fn block_on(run: TokenStream, body: Option<TokenTree>) -> TokenStream {
             return output;
         }
 
-        #run(async move {
+        runtime.block_on(async move {
             #[allow(unreachable_code, reason = "the type may have no values")]
             if let ::core::option::Option::Some(output) = never {
                 return output;

@@ -62,7 +62,8 @@ use proc_macro::TokenStream;
 ///   `arc::compat::tokio::everywhere` puts tokio's context on all threads that tasks run on.
 /// - `start_paused = true`: the body runs in a simulation of one seed, whose clock stands still,
 ///   but jumps to the next deadline whenever nothing can run. The flavor is `"current_thread"`, as
-///   in tokio, and there is no `with`. It needs the crate `arc-async` and its feature `test-util`.
+///   in tokio. There is no `with`, as the builder is another one. It needs the crate `arc-async` and
+///   its feature `test-util`.
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.
 ///
@@ -83,7 +84,7 @@ use proc_macro::TokenStream;
 /// - an item that is not an `async fn`;
 /// - an option or a flavor that is not listed above;
 /// - a number of workers for the flavor `"current_thread"`, as in tokio;
-/// - `start_paused = true` beside another flavor or beside `with`.
+/// - `start_paused = true` beside another flavor, as in tokio.
 ///
 /// # Examples
 ///

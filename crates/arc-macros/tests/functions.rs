@@ -58,7 +58,7 @@ fn an_argument_that_the_body_uses_is_dropped_inside_the_runtime() {
 
     impl Drop for Guard {
         fn drop(&mut self) {
-            self.0.set(arc::runtime::Handle::try_current().is_ok());
+            self.0.set(arc::runtime::Handle::try_current().is_some());
         }
     }
 
@@ -217,7 +217,7 @@ fn with_surrounds_the_runtime() {
     assert_eq!(LOG.take(), ["u8", "()", "body", "the end of the runtime", "after"]);
 }
 
-#[arc::test(with = |builder: &mut arc::runtime::Builder| { builder.thread_name("closure"); })]
+#[arc::test(with = |builder: &mut arc::runtime::Builder| { builder.thread_name_fn(|_| "closure".into()); })]
 async fn with_is_a_closure() {
     let name = arc::task::spawn_blocking(|| std::thread::current().name().map(str::to_owned));
     assert_eq!(name.await.unwrap().as_deref(), Some("closure-blocking"));

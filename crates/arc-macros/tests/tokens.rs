@@ -184,8 +184,7 @@ proptest! {
         // The body is the last thing in the block that the runtime runs.
         let TokenTree::Group(new_body) = new_body else { panic!("no body: {text}") };
         prop_assert_eq!(new_body.delimiter(), Delimiter::Brace);
-        let runs =
-            count("block_on", new_body.stream()) + count("run_paused", new_body.stream());
+        let runs = count("block_on", new_body.stream());
         prop_assert_eq!(runs, usize::from(is_good), "{}", text);
         if is_good {
             let end = format!("{} }})", body.expect("the keyword stands before it"));
@@ -205,8 +204,7 @@ proptest! {
         let is_good = syn::parse_str::<Options>(&options).is_ok_and(|options| options.fit(name));
         prop_assert_eq!(is_good, !is_error, "{}", text);
         prop_assert!(text.contains("pub fn main () -> u8 {"), "{text}");
-        let runs = count("block_on", output.clone()) + count("run_paused", output);
-        prop_assert_eq!(runs, usize::from(is_good));
+        prop_assert_eq!(count("block_on", output), usize::from(is_good));
     }
 }
 
@@ -214,19 +212,18 @@ proptest! {
 #[derive(Default)]
 struct Options {
     has_workers: bool,
-    has_with: bool,
     is_paused: bool,
     flavor: Option<String>,
 }
 
 impl Options {
     /// A number of workers is for several threads, and a test has one by default. A clock that is
-    /// paused is for one thread, and for no builder.
+    /// paused is for one thread.
     fn fit(&self, name: &str) -> bool {
         let default = if name == "test" { "current_thread" } else { "multi_thread" };
         match self.flavor.as_deref().unwrap_or(default) {
             "multi_thread" => !self.is_paused,
-            "current_thread" => !(self.has_workers || self.is_paused && self.has_with),
+            "current_thread" => !self.has_workers,
             _ => false,
         }
     }
@@ -251,10 +248,7 @@ impl Parse for Options {
                     options.has_workers = true;
                     !value.is_empty()
                 }
-                "with" => {
-                    options.has_with = true;
-                    !value.is_empty()
-                }
+                "with" => !value.is_empty(),
                 "start_paused" => {
                     options.is_paused = syn::parse2::<syn::LitBool>(value)?.value();
                     true

@@ -53,6 +53,7 @@ mod clock;
 mod failure;
 mod lock;
 pub mod net;
+mod paused;
 mod quiet;
 mod seeds;
 mod simulation;
@@ -61,7 +62,6 @@ mod test;
 mod timeline;
 mod watchdog;
 
-pub use arc::runtime::UnhandledPanic;
 pub use arc_sim_core::{Event, Log, What, is_running};
 /// Runs an `async fn` as a test, in a simulation for each of many seeds. It may return nothing, or
 /// a `Result`.
@@ -86,7 +86,9 @@ pub use arc_sim_core::{Event, Log, What, is_running};
 /// }
 /// ```
 pub use arc_sim_macros::test;
+pub use arc_util::runtime::UnhandledPanic;
 pub use clock::{HoldClock, advance, hold_clock, note, pause, resume};
 pub use failure::{Failure, Unfinished};
+pub use paused::{PausedBuilder, PausedRuntime};
 pub use simulation::{Run, find, run, run_paused, simulate};
 pub use test::{Outcome, Test};

@@ -3,11 +3,11 @@
 use crate::failure::{Failure, Unfinished};
 use crate::lock::lock;
 use crate::timeline;
-use arc::runtime::UnhandledPanic;
 use arc::task::with_budget;
 use arc::time::Duration;
 use arc_sim_core::{self as core, End, Log, Watch, What};
 use arc_trace::{Recording, ThreadRecorder, Timeline};
+use arc_util::runtime::UnhandledPanic;
 use arc_util::runtime::{Builder, Handle};
 use arc_util::task::TaskInfo;
 use std::cell::{Cell, RefCell};

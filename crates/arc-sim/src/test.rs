@@ -7,8 +7,8 @@ use crate::simulation::{Run, Settings, simulate_with};
 use crate::story;
 use crate::timeline;
 use crate::watchdog::Watchdog;
-use arc::runtime::UnhandledPanic;
 use arc::time::Duration;
+use arc_util::runtime::UnhandledPanic;
 use std::fmt::Debug;
 use std::mem;
 use std::panic::resume_unwind;
@@ -143,7 +143,7 @@ impl Test {
     /// # Examples
     ///
     /// ```
-    /// use arc::runtime::UnhandledPanic;
+    /// use arc_sim::UnhandledPanic;
     ///
     /// arc_sim::Test::new("panics", None).unhandled_panic(UnhandledPanic::Ignore).run(|| async {
     ///     let error = arc::spawn(async { panic!("on purpose") }).await.unwrap_err();

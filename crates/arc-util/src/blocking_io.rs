@@ -512,7 +512,7 @@ pub(crate) use written_by_jobs;
 /// The runtime. Before anything is done, it panics if there is none.
 #[track_caller]
 pub(crate) fn inside() -> Handle {
-    Handle::try_current().unwrap_or_else(|_| {
+    Handle::try_current().unwrap_or_else(|| {
         panic!(
             "a file or standard output was used outside an arc runtime: do so in a task, in \
              `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \

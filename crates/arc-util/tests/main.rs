@@ -19,6 +19,9 @@ mod this_program;
 mod thread_limit;
 mod watched;
 
+// Windows has no limit of descriptors.
+#[cfg(unix)]
+mod accept;
 mod bad_input;
 mod buffers;
 mod cancellation;
@@ -54,6 +57,7 @@ mod tcp;
 mod tcp_connect;
 mod tokio_names;
 mod udp;
+mod unhandled_panic;
 mod unix;
 mod watch;
 

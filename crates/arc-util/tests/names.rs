@@ -109,7 +109,7 @@ fn name_lookup_does_not_block_the_only_worker() {
     // it, and tasks and timers of the only worker go on.
     within_limit(|| {
         let (open, gate) = channel::<()>();
-        let runtime = arc::runtime::Builder::new_multi_thread()
+        let runtime = arc_util::runtime::Builder::new_multi_thread()
             .workers(1)
             .max_blocking_threads(1)
             .build()

@@ -1,6 +1,7 @@
 //! Tasks that borrow: all have ended when the scope returns or panics.
 
 use crate::common::CountDrop;
+use crate::core_common::SpawnBlocking;
 use crate::net_common::{runtime, within_limit};
 use arc_util::task::{Scope, scope};
 use std::future::pending;

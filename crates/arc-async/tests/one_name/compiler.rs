@@ -154,7 +154,7 @@ const ROWS: [Row; 9] = [
         errors: &[
             "cannot find function `pause` in module `arc::time`",
             "cannot find function `advance` in module `arc::time`",
-            "cannot find function `run_paused` in module `::arc::time`",
+            "cannot find `PausedBuilder` in `time`",
         ],
         after: CLOCK,
     },

@@ -2,6 +2,7 @@
 
 use super::names::{ToSocketAddrs, first};
 use super::options::{hops as checked_hops, options, whole_seconds, wraps};
+use super::pause::after_refusal;
 use super::stream::stream;
 use arc::io::{AsSource, Async, Direction};
 use arc::net::SocketAddr;
@@ -263,7 +264,7 @@ impl TcpListener {
     ///
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let (stream, address) = self.0.accept().await?;
+        let (stream, address) = after_refusal(self.0.accept().await).await?;
         Ok((TcpStream(stream), address))
     }
 

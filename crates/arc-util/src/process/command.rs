@@ -191,7 +191,7 @@ impl Command {
     #[track_caller]
     pub fn spawn(&mut self) -> Result<Child> {
         assert!(
-            Handle::try_current().is_ok(),
+            Handle::try_current().is_some(),
             "a process was started outside an arc runtime: do so in a task, in \
              `Runtime::block_on(async {{ .. }})` or `#[arc::main]`, or while you hold the guard of \
              `Handle::enter`"

@@ -1,11 +1,11 @@
 //! How a runtime is configured.
 
 use super::local::{LocalOptions, LocalRuntime};
+use super::panics::UnhandledPanic;
 use super::runtime::Runtime;
 use super::watch::{self, Reports};
 use crate::task::TaskInfo;
 use arc::runtime as core;
-use arc::runtime::UnhandledPanic;
 use std::borrow::{Borrow, BorrowMut};
 use std::io;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ use std::time::Duration;
 pub struct Builder {
     core: core::Builder,
     reports: Reports,
+    unhandled_panic: UnhandledPanic,
 }
 
 impl Builder {
@@ -88,7 +89,8 @@ impl Builder {
     ///
     /// A name with a null byte, which the system does not take, makes `build` panic.
     pub fn thread_name(&mut self, name: impl Into<String>) -> &mut Self {
-        self.core.thread_name(name);
+        let name = name.into();
+        self.core.thread_name_fn(move |purpose| format!("{name}-{purpose}"));
         self
     }
 
@@ -112,7 +114,7 @@ impl Builder {
         &mut self,
         name: impl Fn() -> String + Send + Sync + 'static,
     ) -> &mut Self {
-        self.core.thread_name_fn(name);
+        self.core.thread_name_fn(move |_| name());
         self
     }
 
@@ -190,7 +192,7 @@ impl Builder {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn unhandled_panic(&mut self, policy: UnhandledPanic) -> &mut Self {
-        self.core.unhandled_panic(policy);
+        self.unhandled_panic = policy;
         self
     }
 
@@ -271,7 +273,9 @@ impl Builder {
         watch::attach();
         #[cfg(feature = "trace")]
         arc_trace::attach();
-        Ok(Runtime::watched(self.core.build()?, Some(self.reports.clone())))
+        let runtime = Runtime::from(self.core.build()?);
+        runtime.watched().configure(self.reports.clone(), self.unhandled_panic);
+        Ok(runtime)
     }
 
     /// Builds a runtime for tasks that need not be `Send`.
@@ -290,7 +294,7 @@ impl Builder {
 /// Long polls are reported as by default.
 impl From<core::Builder> for Builder {
     fn from(core: core::Builder) -> Self {
-        Self { core, reports: Reports::by_default() }
+        Self { core, reports: Reports::by_default(), unhandled_panic: UnhandledPanic::Ignore }
     }
 }
 

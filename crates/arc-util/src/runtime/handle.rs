@@ -2,12 +2,13 @@
 
 use super::dump::Dump;
 use super::metrics::RuntimeMetrics;
+use super::panics::InBlockOn;
 use super::watch::Watched;
 #[cfg(unix)]
 use crate::signal::unix::SignalKind;
 use crate::task::TaskInfo;
 use arc::runtime as core;
-use arc::runtime::{EnterGuard, RuntimeFlavor, TryCurrentError};
+use arc::runtime::{EnterGuard, RuntimeFlavor};
 use arc::task::JoinHandle;
 use std::fmt;
 #[cfg(unix)]
@@ -46,7 +47,7 @@ impl Handle {
     ///
     /// Outside a runtime.
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        Ok(core::Handle::try_current()?.into())
+        core::Handle::try_current().map(Self::from).ok_or(TryCurrentError(()))
     }
 
     /// Spawns a task, also from outside the runtime. See [`arc::spawn`].
@@ -68,7 +69,8 @@ impl Handle {
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        self.watched.handle.spawn_blocking(function)
+        let _guard = self.enter();
+        arc::task::spawn_blocking(function)
     }
 
     /// Runs a future to its end on the calling thread. The tasks of a current-thread runtime run
@@ -84,6 +86,7 @@ impl Handle {
     ///   [`ShutdownRuntime`](super::UnhandledPanic::ShutdownRuntime).
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let future = InBlockOn { future, watched: &self.watched };
         self.watched.handle.block_on(future)
     }
 
@@ -252,3 +255,15 @@ pub struct WorkerCounts {
     /// belongs to all workers: [`global_queue_depth`](core::Handle::global_queue_depth).
     pub queued: usize,
 }
+
+/// The calling thread is not in a runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TryCurrentError(());
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("this thread is not in an arc runtime")
+    }
+}
+
+impl std::error::Error for TryCurrentError {}

@@ -10,16 +10,18 @@ mod dump;
 mod handle;
 mod local;
 mod metrics;
+mod panics;
 #[allow(clippy::module_inception, reason = "it is what the module is about")]
 mod runtime;
 mod watch;
 
-pub use arc::runtime::{EnterGuard, Id, RuntimeFlavor, TryCurrentError, UnhandledPanic, may_block};
+pub use arc::runtime::{EnterGuard, Id, RuntimeFlavor, may_block};
 pub use builder::Builder;
 pub use dump::Dump;
-pub use handle::{Handle, WorkerCounts};
+pub use handle::{Handle, TryCurrentError, WorkerCounts};
 pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
+pub use panics::UnhandledPanic;
 pub use runtime::{Runtime, Unfinished};
 
 use std::io;
@@ -62,6 +64,6 @@ pub fn is_rt_shutdown_err(error: &io::Error) -> bool {
 /// ```
 pub fn worker_index() -> Option<usize> {
     let task = arc::task::try_id()?;
-    let runtime = arc::runtime::Handle::try_current().ok()?;
+    let runtime = arc::runtime::Handle::try_current()?;
     (0..runtime.workers()).find(|&worker| runtime.polled(worker).0 == Some(task))
 }

@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::handle::Handle;
 use super::metrics::RuntimeMetrics;
-use super::watch::{Reports, Watched};
+use super::watch::Watched;
 use crate::task::TaskInfo;
 use arc::runtime as core;
 use arc::runtime::EnterGuard;
@@ -52,12 +52,8 @@ impl fmt::Debug for Reader {
 }
 
 impl Runtime {
-    pub(super) fn watched(core: core::Runtime, reports: Option<Reports>) -> Self {
-        let watched = Watched::of(core.handle());
-        if let Some(reports) = reports {
-            watched.set_reports(reports);
-        }
-        Self { reader: Reader(watched.clone()), core, handle: Handle::new(watched) }
+    pub(super) fn watched(&self) -> &Watched {
+        &self.reader.0
     }
 
     /// Builds a runtime with one worker per core. See [`Builder`] for more.
@@ -90,7 +86,7 @@ impl Runtime {
         &self,
         function: F,
     ) -> JoinHandle<R> {
-        self.core.spawn_blocking(function)
+        self.handle.spawn_blocking(function)
     }
 
     /// Runs a future to its end on the calling thread. See [`Handle::block_on`].
@@ -100,7 +96,7 @@ impl Runtime {
     /// As [`Handle::block_on`].
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.core.block_on(future)
+        self.handle.block_on(future)
     }
 
     /// Makes this runtime the current one of the thread while the guard lives. See
@@ -184,7 +180,8 @@ impl Deref for Runtime {
 /// workers do is counted from the time at which they begin.
 impl From<core::Runtime> for Runtime {
     fn from(core: core::Runtime) -> Self {
-        Self::watched(core, None)
+        let watched = Watched::of(core.handle());
+        Self { reader: Reader(watched.clone()), core, handle: Handle::new(watched) }
     }
 }
 

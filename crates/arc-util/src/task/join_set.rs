@@ -325,7 +325,8 @@ impl<T: Send + 'static> JoinSet<T> {
         function: impl FnOnce() -> T + Send + 'static,
         handle: &Handle,
     ) -> AbortHandle {
-        self.insert(handle.spawn_blocking(function))
+        let _guard = handle.enter();
+        self.spawn_blocking(function)
     }
 
     fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {

@@ -41,7 +41,7 @@ fn spawn_task_that_waits(
 ) -> Dropped {
     let dropped = Dropped::default();
     let guard = OnDrop(dropped.clone());
-    let (runnable, handle) = make_task(shared, note(), false, async move {
+    let (runnable, handle) = make_task(shared, note(), 0, async move {
         let _guard = guard;
         poll_fn(|context| {
             leave(context.waker().clone());
@@ -201,6 +201,12 @@ fn task_that_is_spawned_at_the_end_has_ended() {
     );
 }
 
+/// A thread signs on, as `threads::start` does it.
+fn sign_on(shared: &Arc<Shared>) -> std::io::Result<SignedOn> {
+    shared.crew.sign_on()?;
+    Ok(SignedOn(shared.clone()))
+}
+
 /// `end::join` against threads that sign off, and one that may sign on just then. It returns after
 /// the last one that could sign on has signed off.
 #[test]
@@ -209,13 +215,13 @@ fn end_waits_for_every_thread_that_signed_on() {
         3,
         || {
             let shared = shared(1);
-            let first = SignedOn::new(shared.clone()).ok();
+            let first = sign_on(&shared).ok();
             (shared, Mutex::new(first), AtomicBool::new(false))
         },
         |(shared, first, has_ended)| {
             drop(first.lock().unwrap().take());
             // A job that comes at any time.
-            let second = SignedOn::new(shared.clone());
+            let second = sign_on(shared);
             if second.is_ok() {
                 assert!(!has_ended.load(Ordering::SeqCst), "it runs after the end");
             }

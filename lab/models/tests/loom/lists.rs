@@ -10,7 +10,7 @@ use std::task::{Wake, Waker};
 /// The list does not ask what a runtime is.
 fn entered(waker: &Waker) -> (TaskList<()>, Arc<Record<()>>) {
     let list = TaskList::new(1);
-    let record = list.enter(&Arc::new(()), note(), false, 0);
+    let record = list.enter(&Arc::new(()), note(), 0);
     record.set_waker(waker.clone());
     (list, record)
 }

@@ -87,7 +87,7 @@ mod hooks {
     }
     pub(crate) use tell;
 
-    pub(crate) use crate::real_hooks::{Kind, Note, observed, sim};
+    pub(crate) use crate::real_hooks::{Note, note, observed, sim};
 }
 
 use loom::sync::Arc;

@@ -1,7 +1,7 @@
 //! What the models are made of: runtimes without threads, and threads that run their workers.
 
 use crate::driver::reactor::{Direction, Source};
-use crate::hooks::{Kind, Note};
+use crate::hooks::{Note, note};
 use crate::io::Async;
 use crate::runtime::{Builder, Handle};
 use crate::scheduler::context::{self, Role};
@@ -50,7 +50,7 @@ pub(crate) fn make_polls_short(shared: &Shared) {
 
 /// What is noted of a task.
 pub(crate) fn note() -> Note {
-    Note::new(Kind::Task, None)
+    note!(Task, None)
 }
 
 /// The monitor has to look at the runtime again while a future in `block_on` is polled, as long as
@@ -84,7 +84,7 @@ pub(crate) fn watch(shared: &Arc<Shared>) -> impl Drop + use<> {
 
 /// A task that calls `act` when it is polled. No handle and no end finds it.
 pub(crate) fn task(shared: &Arc<Shared>, act: impl FnOnce() + Send + 'static) -> Runnable {
-    let record = shared.tasks.enter(shared, note(), false, 0);
+    let record = shared.tasks.enter(shared, note(), 0);
     let future = async move { act() };
     let (runnable, task) = async_task::Builder::new()
         .metadata(record)

@@ -1,6 +1,8 @@
 //! Jobs of `spawn_blocking`, and the end of their runtime.
 
-use crate::common::{OnDrop, Signal, count_tasks, current_thread, holds, model, runtime, wait};
+use crate::common::{
+    OnDrop, Signal, SpawnBlocking, count_tasks, current_thread, holds, model, runtime, wait,
+};
 use crate::runtime::{Builder, Runtime};
 use crate::sync::{Arc, AtomicBool, Duration, Ordering};
 use crate::task;

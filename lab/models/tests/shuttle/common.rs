@@ -7,6 +7,7 @@ use crate::runtime::{Builder, Handle, Runtime};
 use crate::schedule::{self, Recorded};
 use crate::scheduler::policy::MeanPoll;
 use crate::sync::{Arc, Duration, Mutex, lock, thread};
+use crate::task;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread::{JoinHandle, spawn};
 use shuttle::{Config, MaxSteps, Runner};
@@ -54,21 +55,22 @@ fn explore(with_monitor: bool, body: Arc<dyn Fn() + Send + Sync>) {
     println!("model {name}: {} schedules", tried.load(Ordering::Relaxed));
 }
 
-/// What `block_on` says in a panic that the models expect.
-pub(crate) const ENDED: &str = "the runtime has ended";
+/// Spawns jobs from outside of a runtime.
+pub(crate) trait SpawnBlocking {
+    fn spawn_blocking<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> task::JoinHandle<R>;
+}
 
-/// Keeps shuttle's hook from taking a panic that the models expect for a failure.
-fn hush() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let text = info.payload().downcast_ref::<&str>().copied();
-            if !text.is_some_and(|text| text.starts_with(ENDED)) {
-                hook(info);
-            }
-        }));
-    });
+impl SpawnBlocking for Handle {
+    fn spawn_blocking<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> task::JoinHandle<R> {
+        let _guard = self.enter();
+        task::spawn_blocking(job)
+    }
 }
 
 fn run(
@@ -85,7 +87,6 @@ fn run(
     let run = contain(|| {
         runner.run(move || {
             tried.fetch_add(1, Ordering::Relaxed);
-            hush();
             model_kernel::begin();
             fastrand::seed(shuttle::rand::Rng::r#gen(&mut shuttle::rand::thread_rng()));
             body();

@@ -1,14 +1,13 @@
 //! The end of a runtime, whatever goes on meanwhile: every future is dropped exactly once, and no
 //! thread waits for ever.
 
-use crate::common::{ENDED, OnDrop, Signal, current_thread, holds, model, runtime, wait};
-use crate::panic::contain;
-use crate::runtime::{Builder, Runtime, UnhandledPanic};
+use crate::common::{OnDrop, Signal, current_thread, holds, model, runtime, wait};
+use crate::runtime::{Builder, Handle, Runtime};
 use crate::sync::{Duration, Instant};
 use crate::{task, time};
 use shuttle::thread::spawn;
 use std::sync::Arc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// Tasks are woken, and new ones are spawned, while the runtime ends.
 #[test]
@@ -133,56 +132,44 @@ fn tasks_everywhere_are_dropped_at_the_end() {
     }
 }
 
-/// A task's panic ends the runtime, while another thread spawns and joins.
+/// A task ends its own runtime, while another thread spawns and joins.
 #[test]
-fn panic_ends_the_runtime_if_it_shall() {
+fn task_may_end_its_runtime() {
     model(|| {
-        let mut builder = Builder::new_multi_thread();
-        let runtime =
-            builder.workers(2).unhandled_panic(UnhandledPanic::ShutdownRuntime).build().unwrap();
+        let runtime = runtime(2);
         let waits = runtime.spawn(std::future::pending::<()>());
-        let panics = runtime.spawn(panics());
+        let ends = runtime.spawn(async { Handle::current().shutdown_background() });
         assert!(wait(waits).unwrap_err().is_cancelled());
         // It was polled: nothing else ends the runtime.
-        assert!(wait(panics).unwrap_err().is_panic());
+        wait(ends).unwrap();
         assert!(wait(runtime.spawn(async {})).unwrap_err().is_cancelled());
     });
-}
-
-/// Panics without calling the hook, which prints.
-async fn panics() {
-    if true {
-        std::panic::resume_unwind(Box::new("oh"));
-    }
 }
 
 /// One worker, on its own thread or on one in `block_on`.
 const BOTH: [fn() -> Builder; 2] = [Builder::new_multi_thread, Builder::new_current_thread];
 
-/// Two threads are in `block_on`, or on their way there, when a task's panic ends the runtime. Both
-/// panic. On a current-thread runtime one of them has the lease.
+/// Two threads are in `block_on`, or on their way there, when a task ends the runtime. The future of
+/// each is polled after that, although it has left its waker nowhere. On a current-thread runtime
+/// one of the threads runs the worker.
 #[test]
-fn panic_ends_the_runtime_under_threads_in_block_on() {
+fn end_wakes_every_future_in_block_on() {
     for new in BOTH {
         model(move || {
-            let mut builder = new();
-            builder.workers(1).unhandled_panic(UnhandledPanic::ShutdownRuntime);
-            let runtime = builder.build().unwrap();
+            let runtime = new().workers(1).build().unwrap();
             let dropped = Signal::default();
             let threads = [0, 1].map(|_| {
                 let (handle, guard) = (runtime.handle().clone(), OnDrop(dropped.clone()));
                 spawn(move || {
-                    let child = holds(guard);
-                    let main = async {
-                        let _child = task::spawn(child);
-                        std::future::pending::<()>().await;
-                    };
-                    let payload = contain(|| handle.block_on(main)).unwrap_err();
-                    let text = payload.downcast_ref::<&str>().copied().unwrap_or_default();
-                    assert!(text.starts_with(ENDED), "{text}");
+                    let _child = handle.spawn(holds(guard));
+                    let ended = || handle.spawn(std::future::pending::<()>()).is_finished();
+                    handle.block_on(std::future::poll_fn(|_| match ended() {
+                        true => Poll::Ready(()),
+                        false => Poll::Pending,
+                    }));
                 })
             });
-            drop(runtime.spawn(panics()));
+            drop(runtime.spawn(async { Handle::current().shutdown_background() }));
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             drop(runtime);
             wait(dropped.sent(2));

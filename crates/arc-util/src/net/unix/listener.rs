@@ -3,17 +3,13 @@
 use super::address::{address_of, explain};
 use super::stream::UnixStream;
 use crate::net::options::{options, wraps};
+use crate::net::pause::after_refusal;
 use crate::net::tcp::poll_accept;
 use arc::io::Async;
 use std::io::{self, ErrorKind};
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
-
-/// How long accepting pauses after an error of the system, such as having no descriptors or no
-/// memory left.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Accepts connections of the Unix domain.
 ///
@@ -104,12 +100,7 @@ impl UnixListener {
 
             match accepted.await {
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                // An error without a number is not the system's: the runtime has ended.
-                Err(error) if error.raw_os_error().is_some() => {
-                    arc::time::sleep(PAUSE).await;
-                    return Err(error);
-                }
-                result => return result,
+                result => return after_refusal(result).await,
             }
         }
     }

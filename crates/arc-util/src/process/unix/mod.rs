@@ -68,7 +68,7 @@ impl Process {
         // The runtime that started the process may have ended, or may not be running. In the child
         // of a fork it is one whose threads are in the parent, and so is the process itself: then
         // this fails before it drops the old watch, of which the parent would lose the events.
-        if let Ok(current) = Handle::try_current()
+        if let Some(current) = Handle::try_current()
             && !watch.is_of(&current)
         {
             if let Some(status) = child.try_wait()? {

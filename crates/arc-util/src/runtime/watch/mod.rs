@@ -10,13 +10,14 @@ mod report;
 pub(super) use observer::attach;
 pub(super) use report::Reports;
 
+use super::panics::UnhandledPanic;
 use crate::task::{TaskInfo, TaskState};
 use arc::observe::{Kind, Note};
 use arc::runtime::{Handle, Id};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::RefUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -26,6 +27,10 @@ pub(super) struct Watched {
     workers: Box<[Arc<Worker>]>,
     /// Set by `build`. A runtime that the core's own builder has built has none.
     reports: OnceLock<Reports>,
+    /// The runtime ends when a task of it panics. Set by `build`.
+    ends_by_panic: AtomicBool,
+    /// A task has panicked, or the runtime was closed.
+    has_ended: AtomicBool,
     /// The futures in `block_on` that the last tick has found.
     roots: Mutex<Vec<(u64, Sighting)>>,
     /// The tasks that had not finished when the runtime was closed. It is `None` until then, and an
@@ -89,6 +94,8 @@ impl Watched {
             handle: handle.clone(),
             workers: (0..handle.workers()).map(|_| Arc::default()).collect(),
             reports: OnceLock::new(),
+            ends_by_panic: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
             roots: Mutex::default(),
             unfinished: Mutex::default(),
         });
@@ -106,9 +113,26 @@ impl Watched {
         new
     }
 
-    pub(super) fn set_reports(&self, reports: Reports) {
+    pub(super) fn configure(&self, reports: Reports, unhandled_panic: UnhandledPanic) {
         // A runtime is built once.
         let _ = self.reports.set(reports);
+        let ends_by_panic = unhandled_panic == UnhandledPanic::ShutdownRuntime;
+        self.ends_by_panic.store(ends_by_panic, Ordering::Relaxed);
+    }
+
+    /// Whether every `block_on` of the runtime has to panic. Relaxed is enough: the end of the
+    /// runtime wakes their futures after this has become true, and a wake-up happens before the
+    /// poll that it causes.
+    pub(super) fn fails_block_on(&self) -> bool {
+        self.ends_by_panic.load(Ordering::Relaxed) && self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// A task or a job of the runtime panics on this thread. Its handle does not tell yet.
+    fn panics(&self) {
+        if self.ends_by_panic.load(Ordering::Relaxed) {
+            self.has_ended.store(true, Ordering::Relaxed);
+            self.handle.shutdown_background();
+        }
     }
 
     pub(super) fn worker(&self, worker: usize) -> &Worker {
@@ -138,6 +162,7 @@ impl Watched {
 
     /// The runtime is closed: lists what has not finished, unless nobody reads it.
     fn closes(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
         let is_listed = lock(&self.unfinished).is_some();
         if !is_listed {
             let tasks = self.tasks();

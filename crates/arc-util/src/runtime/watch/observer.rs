@@ -18,7 +18,7 @@ struct Watches;
 impl Observer for Watches {
     fn runs_worker(&self, runtime: u64, worker: usize) {
         // The thread is in the runtime already.
-        let Ok(handle) = Handle::try_current() else { return };
+        let Some(handle) = Handle::try_current() else { return };
         if handle.id().0 == runtime {
             let watched = Watched::of(&handle);
             let worker = watched.workers[worker].clone();
@@ -34,6 +34,14 @@ impl Observer for Watches {
         // A thread that runs the worker of a current-thread runtime polls its own future as well.
         if note.kind() == Kind::Task {
             count(1, |worker| &worker.polls);
+        }
+    }
+
+    fn panicked(&self, task: u64) {
+        // The panic of a task in a `LocalSet` is that of its set, which is polled here.
+        let is_polled = arc::task::try_id() == Some(Id(task));
+        if is_polled && let Some(handle) = Handle::try_current() {
+            Watched::of(&handle).panics();
         }
     }
 
