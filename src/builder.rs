@@ -1,8 +1,9 @@
 //! What a runtime can be configured with before it is built.
 
 use crate::sync::{Arc, Duration};
+use std::fmt::Debug;
 use std::ops::RangeInclusive;
-use std::{fmt, thread};
+use std::thread;
 
 /// Each worker has a bit in a 64-bit word, which says who sleeps (`scheduler/sleep.rs`).
 pub(crate) const WORKERS_MAX: usize = 64;
@@ -52,6 +53,7 @@ impl Builder {
     /// one per core.
     pub fn new_multi_thread() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
+
         Self {
             flavor: RuntimeFlavor::MultiThread,
             workers: cores.min(WORKERS_MAX),
@@ -141,7 +143,8 @@ impl Builder {
     /// When the number is 0.
     #[track_caller]
     pub fn max_blocking_threads(&mut self, threads: usize) -> &mut Self {
-        self.max_blocking_threads = within("max_blocking_threads", threads, 1..=usize::MAX);
+        let threads = within("max_blocking_threads", threads, 1..=usize::MAX);
+        self.max_blocking_threads = threads;
         self
     }
 
@@ -183,7 +186,7 @@ impl Builder {
 }
 
 #[track_caller]
-fn within<T: PartialOrd + fmt::Debug>(what: &str, value: T, range: RangeInclusive<T>) -> T {
+fn within<T: PartialOrd + Debug>(what: &str, value: T, range: RangeInclusive<T>) -> T {
     assert!(range.contains(&value), "{what} must be in {range:?}, not {value:?}");
     value
 }

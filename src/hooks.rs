@@ -1,7 +1,7 @@
 //! Where others look at the runtime, and where a simulation reaches into it.
 //!
-//! * `tell!` tells observers of an event, and `note!` makes the [`Note`] that they may ask of a task:
-//!   by the feature `observe` (the crate `arc-observe`).
+//! * `tell!` tells observers of an event, and `note!` makes the [`Note`] that they may ask of a
+//!   task: by the feature `observe` (the crate `arc-observe`).
 //! * `sim!` lets a simulation take the place of the clock, choose the order of tasks and run the
 //!   jobs: by the feature `sim` (docs/SIMULATION.md).
 //!

@@ -20,9 +20,9 @@ use std::task::{Context, Poll, ready};
 
 pub use crate::driver::reactor::Direction;
 pub use futures_util::io::{
-    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite,
-    AsyncWriteExt, BufReader, BufWriter,
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt,
 };
+pub use futures_util::io::{BufReader, BufWriter};
 pub use polling::AsSource;
 
 /// A socket, a pipe, or another descriptor whose readiness the kernel reports, registered with the
@@ -201,6 +201,7 @@ impl<T: AsSource> Async<T> {
         context: &Context<'_>,
         mut attempt: impl FnMut(&T) -> Result<R>,
     ) -> Poll<Result<R>> {
+        // A task that has used up its budget is pending, even if there is something.
         ready!(budget::poll_proceed(context));
 
         loop {
@@ -211,7 +212,10 @@ impl<T: AsSource> Async<T> {
                     let driver = &self.runtime.driver;
                     ready!(driver.poll_ready(self.get_ref().source(), waiter, context))?;
                 }
+
+                // A signal came: the operation has done nothing yet.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+
                 // A result or a true error: either takes a unit of the budget.
                 result => {
                     budget::made_progress();
@@ -241,10 +245,14 @@ impl<T: AsSource> Async<T> {
         attempt: impl FnMut(&T) -> Result<usize>,
     ) -> Poll<Result<usize>> {
         let mut waiter = self.waiter(direction, WaiterKind::Poll);
+
+        // What the look before the attempt has seen is in the waiter then.
         let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
 
         // Fewer bytes than wanted: there are no more, unless an event came since the look.
         let is_short = (1..wanted).contains(&moved);
+
+        // After a hang-up the end of the stream follows, without an event of its own.
         if self.short_means_drained && is_short && !waiter.seen.is_hung_up {
             lock(&self.source.sides)[direction as usize].record_block(waiter.seen);
         }
@@ -264,10 +272,12 @@ impl<T: AsSource> Async<T> {
         direction: Direction,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
+        // It leaves no waker, whoever calls this.
         let mut waiter = self.waiter(direction, WaiterKind::Poll);
         let tried = self.try_once(&mut waiter, attempt);
+
+        // Whoever tries again and again, and never waits, must find what has come.
         if tried.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
-            // Who tries again and again, and never waits, must find what has come.
             self.runtime.driver.ask_for_next(self.get_ref().source(), &waiter)?;
         }
         tried
@@ -278,10 +288,13 @@ impl<T: AsSource> Async<T> {
         waiter: &mut Waiter<'_>,
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
+        // Before the attempt, so that an event which comes meanwhile is seen as one more.
         let seen = waiter.look();
         if seen.is_gone {
             return Err(gone());
         }
+
+        // No event came since the last attempt: this saves the system call.
         if seen.would_block {
             return Err(ErrorKind::WouldBlock.into());
         }
@@ -324,6 +337,9 @@ const AGAIN: [ErrorKind; 2] = [ErrorKind::WouldBlock, ErrorKind::Interrupted];
 /// How many bytes were moved.
 type Moved = Poll<Result<usize>>;
 
+/// Something is done that moves no bytes.
+type Done = Poll<Result<()>>;
+
 /// Reading and writing, for an [`Async`] and for a shared reference to one. Both only need a shared
 /// reference.
 macro_rules! read_and_write {
@@ -333,7 +349,8 @@ macro_rules! read_and_write {
             for<'a> &'a T: Read,
         {
             fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Moved {
-                self.poll_transfer(Direction::Read, cx, buffer.len(), |mut io| io.read(buffer))
+                let size = buffer.len();
+                self.poll_transfer(Direction::Read, cx, size, |mut io| io.read(buffer))
             }
         }
 
@@ -342,7 +359,8 @@ macro_rules! read_and_write {
             for<'a> &'a T: Write,
         {
             fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Moved {
-                self.poll_transfer(Direction::Write, cx, buffer.len(), |mut io| io.write(buffer))
+                let size = buffer.len();
+                self.poll_transfer(Direction::Write, cx, size, |mut io| io.write(buffer))
             }
 
             fn poll_write_vectored(
@@ -350,16 +368,19 @@ macro_rules! read_and_write {
                 cx: &mut Context<'_>,
                 buffers: &[IoSlice<'_>],
             ) -> Moved {
-                // One call takes 1,024 buffers at most, so a short write may mean nothing.
+                // One call takes 1,024 buffers at most, so a short write may mean nothing. With a
+                // size of 0, nothing is concluded.
                 let write = |mut io: &T| io.write_vectored(buffers);
                 self.poll_transfer(Direction::Write, cx, 0, write)
             }
 
             /// A socket has nothing to flush. Other descriptors may have, and may have to wait.
-            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Done {
                 // Tried without the runtime first: a flush that need not wait works after its end.
                 let flush = |mut io: &T| io.flush().map(|()| 0);
+
                 match flush(self.get_ref()) {
+                    // From here on it is an operation like any other.
                     Err(error) if AGAIN.contains(&error.kind()) => {
                         self.poll_transfer(Direction::Write, cx, 0, flush).map_ok(drop)
                     }
@@ -369,7 +390,8 @@ macro_rules! read_and_write {
 
             /// Shuts down the sending direction, if there is one, whether or not there is room to
             /// write.
-            fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+            fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Done {
+                // What was not sent yet would come after the end of the stream.
                 ready!(self.as_mut().poll_flush(cx))?;
 
                 // This fails when the peer has gone, and then nothing is left to be shut down.

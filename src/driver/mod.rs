@@ -70,7 +70,9 @@ impl Driver {
     /// `is_called` says whether another thread has claimed the worker. A thread that did so before
     /// the worker had the seat could not notify it here. So this asks before it waits.
     pub(crate) fn wait(&self, wakers: &mut Vec<Waker>, is_called: impl Fn() -> bool) {
+        // From here on, whoever arms an earlier timer notifies this thread.
         let alarm = self.timers.next_alarm();
+
         let until = if is_called() { self.at_once() } else { alarm };
         self.collect(sim!(self.simulate(until, wakers, is_called), until), wakers);
     }
@@ -109,9 +111,12 @@ impl Driver {
     /// own. Either ends the process.
     pub(crate) fn collect(&self, until: Until, wakers: &mut Vec<Waker>) {
         tell!(asks_kernel(until != self.at_once()));
+
+        // For observers, who may not be called under the lock.
         let mut told = Vec::new();
         let waited = self.kernel.wait(until, |events| {
-            // One lock for all events of this wait.
+            // One lock for all events of this wait. What the wakers do comes later: nothing but
+            // this thread waits for it.
             let sources = lock(&self.sources);
             for event in events {
                 // The source may be gone by now.
@@ -125,6 +130,8 @@ impl Driver {
         });
         waited.unwrap_or_else(|error| give_up("waiting for the kernel", &error));
         tell!(kernel_told(&told));
+
+        // A wait for an alarm has reported nothing: the clock says what is due.
         self.timers.expire(self.timers.nanos(Instant::now()), wakers);
     }
 
@@ -161,6 +168,8 @@ impl Driver {
         let lent = io.source();
         source.check(lent)?;
         self.kernel.delete(&lent)?;
+
+        // Nobody watches it any more.
         Ok(ManuallyDrop::into_inner(io))
     }
 
@@ -186,13 +195,19 @@ impl Driver {
 
         // User code may run when a waker is cloned, dropped or woken: not under the lock.
         let waker = context.waker().clone();
+
+        // An event has come since the operation was tried.
         let mut sides = lock(&source.sides);
         if !sides[direction].record_block(waiter.seen) {
             return Poll::Ready(Ok(()));
         }
+
         // If the kernel refuses, the waker is not left here.
         self.ask(io, source, &sides)?;
+
         let mine = &mut sides[direction];
+
+        // What has to go from the source, after the lock.
         let mut former = None;
         let mut pushed_out = Vec::new();
         match &mut waiter.kind {
@@ -202,7 +217,7 @@ impl Driver {
             WaiterKind::Poll => pushed_out = mine.push(waker),
         }
 
-        // After the lock.
+        // After the lock: those that were pushed out try again, and may come back.
         drop(sides);
         drop(former);
         pushed_out.into_iter().for_each(wake);

@@ -167,6 +167,8 @@ impl TcpStream {
     /// Cancel safe: the attempt is given up, and its socket closed.
     pub async fn connect(address: impl Into<SocketAddr>) -> io::Result<Self> {
         let address = address.into();
+
+        // std's own `connect` would wait.
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         socket.set_nonblocking(true)?;
 

@@ -64,6 +64,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 /// One tick: notes which workers are stuck, and sees to it that somebody helps them. Returns how
 /// many workers have begun a turn since the last tick, and how many are awake and have not.
 fn look(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
+    // A worker that sleeps, and one that no thread runs, is neither.
     let mut moved = 0;
     let mut stuck = 0;
     for (index, worker) in shared.workers.iter().enumerate() {
@@ -80,6 +81,8 @@ fn look(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
             stuck += 1;
         }
     }
+
+    // What waits behind a stuck worker goes to another one.
     relieve_stuck_workers(shared, stuck > 0);
 
     // A worker that moves looks at the kernel itself, after some polls.
@@ -113,12 +116,14 @@ pub(crate) fn watch_kernel(shared: &Shared) {
     if !shared.driver.is_needed() || sleepers.is_seat_taken() {
         return;
     }
+
+    // A worker that wakes up for nothing takes the seat when it falls asleep again.
     if sleepers.any_asleep() {
         return shared.call_helper();
     }
 
-    // All are stuck. A task that is woken here waits for a worker all the same, but a future in
-    // `block_on` does not. If a worker takes the seat first, it looks.
+    // All workers are stuck. A task that is woken here waits for a worker all the same, but a
+    // future in `block_on` does not. If a worker takes the seat first, it looks.
     let mut wakers = Vec::new();
     if sleepers.take_seat() {
         shared.driver.look(&mut wakers);
@@ -150,5 +155,7 @@ pub(crate) fn sleep(shared: &Shared) {
     while !is_busy && asleep.load(Ordering::Relaxed) && !shared.is_ending() {
         thread::park();
     }
+
+    // Perhaps nobody has rung: it was awake all the time, or the runtime ends.
     asleep.store(false, Ordering::Relaxed);
 }

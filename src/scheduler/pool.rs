@@ -78,6 +78,7 @@ impl<R> Pool<R> {
             }
         }
 
+        // A thread that waits is notified. Whichever thread comes first takes the job.
         state.jobs.push_back(job);
         drop(state);
         self.news.notify_one();
@@ -92,6 +93,7 @@ impl<R> Pool<R> {
     /// The next job for the calling thread, which waits for one for `keep_alive` at most. `None`
     /// means that the thread has to end.
     pub(crate) fn next(&self, keep_alive: Duration) -> Option<Runnable<R>> {
+        // The lock is given back while this waits.
         let state = lock(&self.state);
 
         // A thread that is notified of one job may find another one, or none: so it looks for

@@ -71,6 +71,7 @@ pub(crate) struct WorkerShared {
 impl Shared {
     pub(crate) fn new(config: Builder) -> std::io::Result<Self> {
         let workers = config.workers;
+
         Ok(Self {
             id: Id::next(),
             injector: ConcurrentQueue::unbounded(),
@@ -143,7 +144,12 @@ impl Shared {
     /// what was injected. What waits in a worker's own queue needs no helper. SeqCst pairs with the
     /// store in `Worker::sleep`.
     pub(crate) fn call_helper(&self) {
-        if !self.sleepers.any_asleep() || self.helper_is_coming.swap(true, Ordering::SeqCst) {
+        if !self.sleepers.any_asleep() {
+            return;
+        }
+
+        // One helper is on its way already, and calls the next one if it finds more than one task.
+        if self.helper_is_coming.swap(true, Ordering::SeqCst) {
             return;
         }
 

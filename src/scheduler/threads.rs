@@ -21,6 +21,7 @@ pub(crate) fn start_all(
     threads: &mut Vec<thread::JoinHandle<()>>,
 ) -> io::Result<()> {
     if shared.config.flavor == RuntimeFlavor::MultiThread {
+        // Those of a current-thread runtime are the program's own.
         for worker in 0..shared.workers.len() {
             // A worker sleeps until its thread has called the hooks.
             let main = move |shared: &Arc<Shared>| run_worker(shared, worker);

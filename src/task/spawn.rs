@@ -150,14 +150,17 @@ pub fn try_spawn_blocking<F: FnOnce() -> R + Send + 'static, R: Send + 'static>(
     function: F,
 ) -> io::Result<JoinHandle<R>> {
     let runtime = &context::current("spawn_blocking was called").runtime;
-    let note = note!(Job, None);
-    let (job, handle) = make_task(runtime, note, runtime.workers.len(), async { function() });
+
+    // The shard behind those of the workers is for jobs.
+    let shard = runtime.workers.len();
+    let (job, handle) = make_task(runtime, note!(Job, None), shard, async { function() });
 
     // It counts as queued until its thread runs it.
     handle.record.enter_queue();
     if let Some(job) = sim!(arc_sim_core::run_later(job, simulate_job), Some(job)) {
         // If there is no free thread, the pool starts one.
-        let start = || threads::start(runtime, "blocking", threads::with_hooks(run_jobs)).map(drop);
+        let main = threads::with_hooks(run_jobs);
+        let start = || threads::start(runtime, "blocking", main).map(drop);
         runtime.pool.push(job, runtime.config.max_blocking_threads, start)?;
     }
     Ok(handle)
@@ -175,6 +178,7 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
         Some(worker) => worker.index,
         None => fastrand::usize(..runtime.workers.len()),
     };
+
     let (runnable, handle) = make_task(runtime, note, shard, future);
 
     // A worker may still be in a poll, so that the queues are not closed yet.
@@ -208,9 +212,13 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
     // The record is shared by the task, its future, its handle and the list.
     let record = runtime.tasks.enter(runtime, note, shard);
     tell!(spawned(record.id.0, runtime.id.0, &record.note));
+
+    // One allocation, which the runnable, the handle and all wakers refer to.
     let contained = Contained { future: Some(future), record: record.clone() };
     let builder = async_task::Builder::new().metadata(record.clone());
     let (runnable, task) = builder.spawn(|_| contained, wake_up);
+
+    // From here on the end of the runtime can wake it, and so find it.
     record.set_waker(runnable.waker());
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
     (runnable, handle)
@@ -262,7 +270,9 @@ impl<F: Future> Future for Contained<F> {
             let error = JoinError::cancelled(this.record.id);
             return self.finish(Err(error));
         }
-        let future = this.future.as_pin_mut().expect("a task is not polled after its end");
+
+        // async-task polls no task again that was ready.
+        let future = this.future.as_pin_mut().expect("the task has not ended");
 
         // A panic is kept here, and ends this task alone.
         match contain(|| future.poll(context)) {
@@ -284,6 +294,8 @@ impl<F: Future> Contained<F> {
     ) -> Poll<Unread<Result<F::Output, JoinError>>> {
         let mut this = self.project();
         let mut result = Unread(Some(result));
+
+        // The drop is user code, and may panic as the poll may.
         tell!(drops(this.record.id.0));
         if let Err(payload) = contain(|| this.future.set(None)) {
             // The panic of the drop counts, and the output goes unread.
@@ -298,6 +310,7 @@ impl<F: Future> Contained<F> {
 
 /// The main function of a thread of the pool.
 fn run_jobs(runtime: &Arc<Shared>) {
+    // A thread that is free for long enough ends.
     while let Some(job) = runtime.pool.next(runtime.config.thread_keep_alive) {
         run_job(runtime, job);
         runtime.pool.is_done();
@@ -310,6 +323,8 @@ fn run_jobs(runtime: &Arc<Shared>) {
 
 fn run_job(runtime: &Arc<Shared>, job: Runnable) {
     let id = job.metadata().begin_poll();
+
+    // What it spawns goes to this runtime. It may block.
     let role = Role::OwnThread(runtime.id, Some(id));
     let _context = context::enter(role, runtime.clone(), None);
     job.run();
@@ -340,6 +355,7 @@ fn simulate_job(job: Runnable) {
 /// # }
 /// ```
 pub async fn yield_now() {
+    // Woken while it runs, so that async-task queues it when this poll has ended.
     poll_fn(|context| {
         context.waker().wake_by_ref();
         Poll::Ready(())

@@ -21,6 +21,8 @@ pub(crate) fn expand(name: &str, options: TokenStream, item: TokenStream) -> Tok
         // Keep the item: without it, each use of its name would be a further error.
         return quote!(::core::compile_error! { #message } #item);
     };
+
+    // Without this word it is an ordinary function.
     head.remove(place);
 
     // Only what has no mistake gets `#[test]`: that takes away the whole function where no tests
@@ -44,6 +46,9 @@ fn begins_function(tokens: &[TokenTree]) -> bool {
     let next = tokens[1].to_string();
     tokens[0].to_string() == "async" && ["fn", "unsafe", "extern"].contains(&next.as_str())
 }
+
+/// What is said of any other option.
+const OPTIONS: &str = "write flavor, workers, start_paused, with or crate";
 
 /// What is said of any other flavor.
 const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
@@ -76,16 +81,19 @@ fn read(name: &str, options: TokenStream) -> Result<Options, Mistake> {
     while let Some(option) = tokens.next() {
         let missing = (option.span(), "write an option as `name = value`");
         let (span, value) = value(&mut tokens).ok_or(missing)?;
+
+        // A value is not read here: the compiler does that, where it stands in the function.
         match option.to_string().as_str() {
             "flavor" => flavor = (span, value.to_string()),
             "workers" | "worker_threads" => workers = vec![value],
             "with" => with = vec![quote_spanned!(span=> (#value))],
+            // But for these two, which decide what is written.
             "start_paused" => {
                 let is_paused = value.to_string().parse::<bool>();
                 paused = is_paused.map_err(|_| (span, "write true or false"))?.then_some(span);
             }
             "crate" => arc = path(value).ok_or((span, "write a path in quotes"))?,
-            _ => return Err((option.span(), "write flavor, workers, start_paused, with or crate")),
+            _ => return Err((option.span(), OPTIONS)),
         }
     }
     Ok(Options { flavor, workers, with, paused, arc })

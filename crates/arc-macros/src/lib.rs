@@ -62,8 +62,8 @@ use proc_macro::TokenStream;
 ///   `arc::compat::tokio::everywhere` puts tokio's context on all threads that tasks run on.
 /// - `start_paused = true`: the body runs in a simulation of one seed, whose clock stands still,
 ///   but jumps to the next deadline whenever nothing can run. The flavor is `"current_thread"`, as
-///   in tokio. There is no `with`, as the builder is another one. It needs the crate `arc-async` and
-///   its feature `test-util`.
+///   in tokio. There is no `with`, as the builder is another one. It needs the crate `arc-async`
+///   and its feature `test-util`.
 /// - `crate = "path"`: the path of the runtime crate, for crates that re-export it.
 ///   Default: `"::arc"`.
 ///

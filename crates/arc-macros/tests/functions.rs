@@ -217,7 +217,9 @@ fn with_surrounds_the_runtime() {
     assert_eq!(LOG.take(), ["u8", "()", "body", "the end of the runtime", "after"]);
 }
 
-#[arc::test(with = |builder: &mut arc::runtime::Builder| { builder.thread_name_fn(|_| "closure".into()); })]
+#[arc::test(with = |builder: &mut arc::runtime::Builder| {
+    builder.thread_name_fn(|purpose| format!("closure-{purpose}"));
+})]
 async fn with_is_a_closure() {
     let name = arc::task::spawn_blocking(|| std::thread::current().name().map(str::to_owned));
     assert_eq!(name.await.unwrap().as_deref(), Some("closure-blocking"));

@@ -60,7 +60,8 @@ impl Kernel {
         // PRI stands for urgent bytes, at which a read stops short.
         let read = EventFlags::IN | EventFlags::RDHUP | EventFlags::PRI;
         let flags = read | EventFlags::OUT | EventFlags::ET;
-        Ok(epoll::add(&self.poller, source.source(), EventData::new_u64(key as u64), flags)?)
+        let key = EventData::new_u64(key as u64);
+        Ok(epoll::add(&self.poller, source.source(), key, flags)?)
     }
 
     /// Does nothing: an edge is reported without being asked for.

@@ -3,8 +3,8 @@
 
 use crate::driver::kernel::{Event, Events, Until};
 use crate::sync::{Duration, Instant};
-use polling::{AsSource, Poller};
-use std::io::{self, ErrorKind};
+use polling::{AsSource, Event as Interest, Poller};
+use std::io::{ErrorKind, Result};
 
 /// No wait takes longer. Some systems refuse a timeout of years, or take one of months for none at
 /// all. A wait that ends too early costs an empty turn.
@@ -15,16 +15,16 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         Ok(Self { poller: Poller::new()? })
     }
 
     /// Registers a source. Its events have to be asked for.
-    pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> io::Result<()> {
+    pub(crate) fn add(&self, source: &impl AsSource, key: usize) -> Result<()> {
         // On Windows polling waits for errors of each source. It does not report one that nobody
         // has asked for, and takes a core meanwhile: so there the first event is asked for.
-        let all = polling::Event::all(key);
-        let interest = if cfg!(windows) { all } else { polling::Event::none(key) };
+        let all = Interest::all(key);
+        let interest = if cfg!(windows) { all } else { Interest::none(key) };
 
         // SAFETY: the descriptor must be deleted from the poller before it is closed. The only
         // user is `Async`, which owns the source, lends it out by shared reference alone, and
@@ -37,28 +37,28 @@ impl Kernel {
     }
 
     /// Asks for the next event in the directions that are wanted.
-    pub(crate) fn ask_again(&self, it: &impl AsSource, wanted: polling::Event) -> io::Result<()> {
-        self.poller.modify(it, wanted)?;
+    pub(crate) fn ask_again(&self, io: &impl AsSource, wanted: Interest) -> Result<()> {
+        self.poller.modify(io, wanted)?;
 
         // On Windows polling asks at once only if it sees that a thread waits. Otherwise it leaves
         // a note for the next wait. A thread that begins to wait at that moment may have looked for
         // notes already, and the event would be lost. This second call sees that thread wait, or
         // finds that it has the note.
         #[cfg(windows)]
-        self.poller.modify(it, wanted)?;
+        self.poller.modify(io, wanted)?;
         Ok(())
     }
 
-    pub(crate) fn delete(&self, source: &impl AsSource) -> io::Result<()> {
+    pub(crate) fn delete(&self, source: &impl AsSource) -> Result<()> {
         self.poller.delete(source)
     }
 
     /// Waits until something happens or the deadline has passed, and passes the events to `take`.
     /// polling tries again when a signal interrupts it.
-    pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> io::Result<()> {
+    pub(crate) fn wait(&self, until: Until, take: impl FnOnce(Events<'_>)) -> Result<()> {
         let now = Instant::now();
-        let left = |deadline: Instant| deadline.saturating_duration_since(now).min(WAIT_MAX);
-        let mut timeout = until.map(left);
+        let left = until.map(|deadline| deadline.saturating_duration_since(now));
+        let mut timeout = left.map(|left| left.min(WAIT_MAX));
         let mut reported = polling::Events::new();
 
         while let Err(error) = self.poller.wait(&mut reported, timeout) {
@@ -80,7 +80,7 @@ impl Kernel {
     }
 
     /// Ends the current wait, or else the next one.
-    pub(crate) fn notify(&self) -> io::Result<()> {
+    pub(crate) fn notify(&self) -> Result<()> {
         self.poller.notify()
     }
 }

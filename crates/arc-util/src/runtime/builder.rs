@@ -274,7 +274,8 @@ impl Builder {
         #[cfg(feature = "trace")]
         arc_trace::attach();
         let runtime = Runtime::from(self.core.build()?);
-        runtime.watched().configure(self.reports.clone(), self.unhandled_panic);
+        let ends_by_panic = self.unhandled_panic == UnhandledPanic::ShutdownRuntime;
+        runtime.watched().configure(self.reports.clone(), ends_by_panic);
         Ok(runtime)
     }
 

@@ -1,8 +1,8 @@
 //! What the panic of a task does to its runtime.
 //!
-//! The core goes on: it ends the task, whose handle gives the panic. If a runtime is to end instead,
-//! the observer hears of the panic and ends it ([`Watched`]), and every future in its `block_on`
-//! panics in its next poll. The end of a runtime wakes all of them.
+//! The core goes on: it ends the task, whose handle gives the panic. If a runtime is to end
+//! instead, the observer hears of the panic and ends it ([`Watched`]), and every future in its
+//! `block_on` panics in its next poll. The end of a runtime wakes all of them.
 
 use super::watch::Watched;
 use pin_project_lite::pin_project;

@@ -189,13 +189,22 @@ fn task_that_is_spawned_at_the_end_has_ended() {
     race_within(
         3,
         || frugal(1),
-        |shared| spawn_on(shared, note(), pending::<()>()).abort_handle(),
+        |shared| {
+            let dropped = Dropped::default();
+            let guard = OnDrop(dropped.clone());
+            let waits = async move {
+                let _guard = guard;
+                pending::<()>().await
+            };
+            (spawn_on(shared, note(), waits).abort_handle(), dropped)
+        },
         |shared| {
             // Nobody is in a loop.
             end::begin(shared);
         },
-        |shared, handle, ()| {
+        |shared, (handle, dropped), ()| {
             assert!(handle.is_finished());
+            dropped.wait();
             assert!(is_closed(shared));
         },
     );

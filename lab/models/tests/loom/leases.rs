@@ -59,6 +59,34 @@ fn nobody_parks_beside_a_worker_that_nobody_runs() {
     });
 }
 
+/// `Crew::begin_end` against `enter_loop`: whoever closes the runtime has the worker for itself, as
+/// no thread enters the loop after that.
+#[test]
+fn nobody_enters_a_loop_after_the_end_has_begun() {
+    // SAFETY: loom checks it.
+    let touch = |leased: &Leased| leased.worker.with_mut(|worker| unsafe { *worker += 1 });
+    race(
+        Leased::default,
+        move |leased| {
+            if leased.crew.enter_loop(1) {
+                touch(leased);
+                if leased.crew.leave_loop() {
+                    touch(leased);
+                }
+            }
+        },
+        move |leased| {
+            if leased.crew.begin_end() {
+                touch(leased);
+            }
+        },
+        |leased, (), ()| {
+            // One of them has closed it.
+            assert!(!leased.crew.begin_end());
+        },
+    );
+}
+
 /// `Crew::begin_end` against `enter_loop` and `leave_loop`: a thread enters and leaves `block_on`
 /// while the runtime ends.
 /// Exactly one thread closes the runtime, after the other one has done with its worker.

@@ -149,9 +149,9 @@ fn task_may_end_its_runtime() {
 /// One worker, on its own thread or on one in `block_on`.
 const BOTH: [fn() -> Builder; 2] = [Builder::new_multi_thread, Builder::new_current_thread];
 
-/// Two threads are in `block_on`, or on their way there, when a task ends the runtime. The future of
-/// each is polled after that, although it has left its waker nowhere. On a current-thread runtime
-/// one of the threads runs the worker.
+/// Two threads are in `block_on`, or on their way there, when a task ends the runtime. The future
+/// of each is polled after that, although it has left its waker nowhere. On a current-thread
+/// runtime one of the threads runs the worker.
 #[test]
 fn end_wakes_every_future_in_block_on() {
     for new in BOTH {

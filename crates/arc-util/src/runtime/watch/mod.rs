@@ -10,7 +10,6 @@ mod report;
 pub(super) use observer::attach;
 pub(super) use report::Reports;
 
-use super::panics::UnhandledPanic;
 use crate::task::{TaskInfo, TaskState};
 use arc::observe::{Kind, Note};
 use arc::runtime::{Handle, Id};
@@ -113,10 +112,9 @@ impl Watched {
         new
     }
 
-    pub(super) fn configure(&self, reports: Reports, unhandled_panic: UnhandledPanic) {
+    pub(super) fn configure(&self, reports: Reports, ends_by_panic: bool) {
         // A runtime is built once.
         let _ = self.reports.set(reports);
-        let ends_by_panic = unhandled_panic == UnhandledPanic::ShutdownRuntime;
         self.ends_by_panic.store(ends_by_panic, Ordering::Relaxed);
     }
 
