@@ -54,13 +54,13 @@ impl<R> Record<R> {
     /// The task enters a queue. One step comes after the other, by the queue or by the state of the
     /// task itself.
     pub(crate) fn enter_queue(&self) {
-        observed!(self.note.step(), ());
+        observed!(self.note.step(), {});
         tell!(queued(self.id.0, &self.note));
     }
 
     /// The task leaves its queue to be polled. Returns its id.
     pub(crate) fn begin_poll(&self) -> Id {
-        observed!(self.note.step(), ());
+        observed!(self.note.step(), {});
         tell!(begins(self.id.0, &self.note));
         self.id
     }

@@ -278,7 +278,7 @@ fn threads_have_the_name_of_the_runtime() {
 fn a_function_may_name_each_thread() {
     within_deadline(|| {
         let count = Counter::new();
-        let counted = count.clone();
+        let counted = count;
         let mut builder = builder(2).thread_name_fn(named("granite")).clone();
         let runtime = builder.thread_name_fn(move |_| format!("basalt {}", counted.add()));
         let runtime = runtime.build().unwrap();

@@ -26,23 +26,18 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 
     // The line of the caller is what observers are told.
     let root = Arc::new(Root::new(note!(BlockOn, None)));
-
-    run(shared, &root, future)
-}
-
-/// What is dropped here goes in this order: the future, the context, the entry in the list. So the
-/// future's drop may still use the runtime.
-fn run<F: Future>(shared: &Arc<Shared>, root: &Arc<Root>, future: F) -> F::Output {
-    // The end wakes what is in this list.
     tell!(spawned(root.id.0, shared.id.0, &root.note));
-    let _entered = Entered::new(&shared.roots, root);
+
+    // What is dropped here goes in this order: the future, the context, the entry in the list of
+    // those that the end wakes. So the future's drop may still use the runtime.
+    let _entered = Entered::new(&shared.roots, &root);
 
     // A job of a simulation may not wait for tasks of its own thread.
     sim!(arc_sim_core::blocks_on(shared.id.0), {});
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter(Role::Polling, shared.clone(), None);
-    wait_for(shared, root, pin!(future))
+    wait_for(shared, &root, pin!(future))
 }
 
 /// The loop of a thread in `block_on`. If the thread runs the worker, it gives that up before the
@@ -90,7 +85,7 @@ fn poll<F: Future>(
     waker: &Waker,
     future: Pin<&mut F>,
 ) -> Poll<F::Output> {
-    observed!(root.note.step(), ());
+    observed!(root.note.step(), {});
     tell!(begins(root.id.0, &root.note));
 
     // Observers may want to know of a poll that does not return: the monitor has to look.
@@ -99,7 +94,7 @@ fn poll<F: Future>(
     let mut context = Context::from_waker(waker);
     let poll = budget::with_budget(|| future.poll(&mut context));
 
-    observed!(root.note.step(), ());
+    observed!(root.note.step(), {});
     tell!(ends(root.id.0));
     poll
 }
@@ -111,10 +106,6 @@ struct RootWaker {
 
 impl Wake for RootWaker {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
         // A thread that runs the worker sleeps as workers do, perhaps in the seat. If another
         // thread runs it, that one wakes up for nothing.
         let is_first = self.root.wake();
