@@ -3,6 +3,7 @@
 trial loom "the protocols between threads, in all orders of up to four preemptions"
 trial shuttle "the whole runtime over a kernel that is told, in random orders"
 trial mutations "the models fail when what they guard is broken"
+on_demand statements "each statement of the core is taken out: who misses it"
 
 try_loom() {
   check loom interleavings
@@ -27,6 +28,14 @@ check() {
   sum=$(sum_of "$2")
   [ "$sum" -ge "$tests" ] || fail "$tests models, $sum $2: they did not run"
   tried "$tests models, $sum $2"
+}
+
+# Its lines are kept in target/trust/statements.txt. `cargo run -p arc-trust statements FILE...` tries
+# some files alone.
+try_statements() {
+  tool -t 86400 cargo run --quiet -p arc-trust statements
+  tried "$(grep -vc '^does not compile' <<<"$printed") statements"
+  said SURVIVES && fail "$(grep -c SURVIVES <<<"$printed") that nobody misses"
 }
 
 try_mutations() {

@@ -4,6 +4,8 @@
 //! Each mutation is made in a copy of the sources, which is built: that must succeed. Then the
 //! model alone is run: it must begin, and fail. (That it passes unbroken is another trial's.)
 
+mod statements;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -42,12 +44,16 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Makes the mutations, and prints how many were caught.
+/// Makes the mutations, and prints how many were caught. Or takes out statements, if that is asked
+/// for.
 ///
 /// # Errors
 /// One was not.
 fn run() -> Result<(), String> {
     let root = workspace_root();
+    if env::args().nth(1).is_some_and(|name| name == "statements") {
+        return statements::run(&root, &statements::files(&root));
+    }
     let copy = root.join("target/trust/mutations");
     copy_sources(&root, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
     // For a developer: only those of the models with this in their names.
