@@ -10,11 +10,13 @@ use std::io::{ErrorKind, Result};
 /// all. A wait that ends too early costs an empty turn.
 const WAIT_MAX: Duration = Duration::from_secs(86_400);
 
-pub(crate) struct Kernel(Poller);
+pub(crate) struct Kernel {
+    poller: Poller,
+}
 
 impl Kernel {
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self(Poller::new()?))
+        Ok(Self { poller: Poller::new()? })
     }
 
     /// Registers a source. Its events have to be asked for.
@@ -31,24 +33,24 @@ impl Kernel {
         // the same descriptor. If the source answers with another number, the reactor leaks it.
         // (When an `Async` is forgotten, its descriptor may be closed all the same. Then the
         // poller may refuse the next descriptor of that number.)
-        unsafe { self.0.add(&source.source(), interest) }
+        unsafe { self.poller.add(&source.source(), interest) }
     }
 
     /// Asks for the next event in the directions that are wanted.
     pub(crate) fn ask_again(&self, io: &impl AsSource, wanted: Interest) -> Result<()> {
-        self.0.modify(io, wanted)?;
+        self.poller.modify(io, wanted)?;
 
         // On Windows polling asks at once only if it sees that a thread waits. Otherwise it leaves
         // a note for the next wait. A thread that begins to wait at that moment may have looked for
         // notes already, and the event would be lost. This second call sees that thread wait, or
         // finds that it has the note.
         #[cfg(windows)]
-        self.0.modify(io, wanted)?;
+        self.poller.modify(io, wanted)?;
         Ok(())
     }
 
     pub(crate) fn delete(&self, source: &impl AsSource) -> Result<()> {
-        self.0.delete(source)
+        self.poller.delete(source)
     }
 
     /// Waits until something happens or the deadline has passed, and passes the events to `take`.
@@ -59,7 +61,7 @@ impl Kernel {
         let mut timeout = left.map(|left| left.min(WAIT_MAX));
         let mut reported = polling::Events::new();
 
-        while let Err(error) = self.0.wait(&mut reported, timeout) {
+        while let Err(error) = self.poller.wait(&mut reported, timeout) {
             // polling's `poll` says `WouldBlock` when it sees a notification before the byte
             // that is written for it. It then ignores all notifications until a wait ends
             // without an error. And macOS may say that the time is over. So wait once more, only to
@@ -79,6 +81,6 @@ impl Kernel {
 
     /// Ends the current wait, or else the next one.
     pub(crate) fn notify(&self) -> Result<()> {
-        self.0.notify()
+        self.poller.notify()
     }
 }
