@@ -53,7 +53,7 @@ async fn a_crate_that_sleeps_on_tokio_retries_on_several_threads() {
 fn the_builder_puts_it_on_the_threads_of_the_runtime() {
     let runtime = Builder::new_multi_thread().workers(2).enter_tokio().build().unwrap();
     assert_eq!(runtime.block_on(runtime.spawn(work())).unwrap(), Ok(3));
-    let job = runtime.spawn_blocking(|| Handle::current().block_on(work()));
+    let job = runtime.block_on(async { spawn_blocking(|| Handle::current().block_on(work())) });
     assert_eq!(runtime.block_on(job).unwrap(), Ok(3));
     assert!(Handle::try_current().is_err(), "this thread is none of the runtime's");
 }

@@ -319,7 +319,7 @@ fn real_sockets_are_asked_before_the_clock_jumps() {
     for seed in 0..20 {
         run(seed, async {
             let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await.unwrap();
-            let address = listener.local_addr().unwrap();
+            let address = listener.get_ref().local_addr().unwrap();
             let server = arc::spawn(async move {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let mut text = [0; 5];

@@ -18,14 +18,14 @@ trait Accepts: Send + Sync + 'static {
 impl Accepts for TcpListener {
     async fn serve(&self) -> io::Result<()> {
         let (stream, _): (TcpStream, _) = self.accept().await?;
-        (&*stream).get_ref().write_all(b"x")
+        stream.get_ref().write_all(b"x")
     }
 }
 
 impl Accepts for UnixListener {
     async fn serve(&self) -> io::Result<()> {
         let (stream, _): (UnixStream, _) = self.accept().await?;
-        (&*stream).get_ref().write_all(b"x")
+        stream.get_ref().write_all(b"x")
     }
 }
 
@@ -49,7 +49,7 @@ async fn starve(listener: impl Accepts, clients: Vec<impl Read + AsFd>) {
     let (errors, polls, served) = (Counter::new(), Counter::new(), Counter::new());
     let start = Instant::now();
     let servers = [(); 2].map(|()| {
-        let (listener, errors, served) = (listener.clone(), errors.clone(), served.clone());
+        let listener = listener.clone();
         let serving = async move {
             for _ in 0..3 {
                 while let Err(error) = listener.serve().await {
@@ -59,7 +59,7 @@ async fn starve(listener: impl Accepts, clients: Vec<impl Read + AsFd>) {
                 served.add();
             }
         };
-        arc::spawn(polls.clone().polls_of(serving))
+        arc::spawn(polls.polls_of(serving))
     });
     errors.reaches(6).await;
     let (elapsed, polls) = (start.elapsed(), polls.get());

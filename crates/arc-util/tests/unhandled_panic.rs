@@ -95,17 +95,13 @@ fn a_shutdown_ends_every_block_on() {
     with_each(|runtime| {
         let handle = runtime.handle().clone();
         let entered = Counter::new();
-        let inside = {
-            let entered = entered.clone();
-            thread::spawn(move || {
-                panic_of(|| {
-                    handle.block_on(async {
-                        entered.add();
-                        pending::<()>().await;
-                    });
-                })
-            })
-        };
+        let inside = thread::spawn(move || {
+            let waits = async {
+                entered.add();
+                pending::<()>().await;
+            };
+            panic_of(|| handle.block_on(waits))
+        });
         entered.wait_for(1);
         drop(runtime);
         expect_told(&inside.join().unwrap());

@@ -43,9 +43,9 @@ impl<'ast> Visit<'ast> for Statements {
 
 /// The nets, the cheapest first: a name, how many seconds it may take, and what it runs.
 const NETS: [(&str, &str, &[&str]); 3] = [
-    ("tests", "150", &["-p", "arc-runtime", "--lib", "--test", "scenarios"]),
-    ("loom", "240", &["-p", "arc-models", "--release", "--test", "loom"]),
-    ("shuttle", "300", &["-p", "arc-models", "--release", "--test", "shuttle"]),
+    ("tests", "75", &["-p", "arc-runtime", "--lib", "--test", "scenarios"]),
+    ("loom", "120", &["-p", "arc-models", "--release", "--test", "loom"]),
+    ("shuttle", "120", &["-p", "arc-models", "--release", "--test", "shuttle"]),
 ];
 
 /// Tries each statement of the files that are named (all of the folders that schedule, wait, and
