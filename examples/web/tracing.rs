@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! $ cargo run -p arc-web-examples --example tracing
-//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=2}: soup, please
-//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=2}: soup is ready
+//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=3}: soup, please
+//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=3}: soup is ready
 //!  INFO the guest has got it dish="hot soup"
 //! ```
 

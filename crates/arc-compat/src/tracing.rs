@@ -23,7 +23,7 @@ use std::panic::Location;
 /// # #[arc::main]
 /// # async fn main() {
 /// let task = arc_compat::tracing::spawn(async {
-///     tracing::info!("hello"); // INFO task{line=src/main.rs:4:12 id=2}: hello
+///     tracing::info!("hello"); // INFO task{line=src/main.rs:4:12 id=3}: hello
 ///     42
 /// });
 /// assert_eq!(task.await.unwrap(), 42);
