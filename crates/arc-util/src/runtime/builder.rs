@@ -7,6 +7,7 @@ use crate::task::TaskInfo;
 use arc::runtime as core;
 use arc::runtime::UnhandledPanic;
 use std::borrow::{Borrow, BorrowMut};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +32,13 @@ use std::time::Duration;
 pub struct Builder {
     core: core::Builder,
     reports: Reports,
+}
+
+/// For types around it that derive this. It shows nothing of what is set.
+impl fmt::Debug for Builder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Builder").finish_non_exhaustive()
+    }
 }
 
 impl Builder {
