@@ -10,7 +10,7 @@
 //! | `lines.rs` | has tokei count lines |
 //! | `tidy/` | the style, as far as it can be read off the source |
 //! | `rust.rs` | cuts one source text into words and functions |
-//! | `compare.rs` | what tokio's types have and arc-async's have not |
+//! | `compare/` | what tokio's types have and arc-async's have not |
 //! | `limits.rs` | reads `audit.toml`, and judges counts by it |
 //! | `source.rs` | finds and reads source files |
 //! | `tree.rs` | asks cargo what a build consists of |
