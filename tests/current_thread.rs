@@ -177,27 +177,54 @@ fn a_task_woken_between_two_calls_is_polled_by_the_next_one() {
     });
 }
 
+/// Turns of tasks between two polls of the main future, as on tokio.
+const INTERVAL: usize = 61;
+
+/// Tests of programs lean on this: "spawn, yield once, assert".
+#[test]
+fn the_main_future_comes_again_after_the_tasks_that_were_ready() {
+    for ready in [0, 1, INTERVAL - 2, INTERVAL - 1, INTERVAL, 3 * INTERVAL] {
+        on_current_thread(move |runtime| {
+            let ran = Counter::new();
+            runtime.block_on(async {
+                // The first wakes the main future, and is a turn as well.
+                let (sender, receiver) = async_channel::bounded(1);
+                drop(arc::spawn(async move { sender.try_send(()).unwrap() }));
+                for _ in 0..ready {
+                    drop(arc::spawn(async move { ran.add() }));
+                }
+                receiver.recv().await.unwrap();
+                assert_eq!(ran.get(), ready.min(INTERVAL - 1));
+            });
+        });
+    }
+}
+
+/// Three tasks that are always ready, and a main future that is so, too.
 #[test]
 fn the_main_future_and_the_tasks_take_turns() {
-    on_current_thread(|runtime| {
-        let turns = Counter::new();
-        drop(spawn_each(&runtime, 3, |_| async move {
-            loop {
-                turns.add();
-                yield_now().await;
+    for interval in [INTERVAL, 1, 2, 7] {
+        within_deadline(move || {
+            let mut builder = Builder::new_current_thread();
+            if interval != INTERVAL {
+                builder.event_interval(interval.try_into().unwrap());
             }
-        }));
-        // Three tasks that are always ready, and a main future that is so, too. It comes again
-        // after 61 polls of tasks.
-        let mut polls = 0;
-        runtime.block_on(async {
-            while turns.get() < 300 {
-                polls += 1;
-                yield_now().await;
-            }
+            let runtime = builder.build().unwrap();
+            let turns = Counter::new();
+            drop(spawn_each(&runtime, 3, |_| async move {
+                loop {
+                    turns.add();
+                    yield_now().await;
+                }
+            }));
+            runtime.block_on(async {
+                for polls in 0..50 {
+                    assert_eq!(turns.get(), polls * interval);
+                    yield_now().await;
+                }
+            });
         });
-        assert!((5..=6).contains(&polls), "{polls} polls beside {} turns", turns.get());
-    });
+    }
 }
 
 /// The thread sleeps in the kernel, and nothing else is to be waited for.
@@ -569,7 +596,7 @@ fn it_has_one_worker_whatever_the_builder_is_told() {
     });
 }
 
-/// The monitor's and those of jobs. The thread in `block_on` is the program's.
+/// Those of jobs. The monitor calls none, and the thread in `block_on` is the program's.
 #[test]
 fn hooks_are_called_on_its_own_threads_alone() {
     within_deadline(|| {

@@ -23,6 +23,7 @@ mod coop;
 mod current_thread;
 mod descriptors;
 mod fairness;
+mod hooks;
 mod net_of_scheduling;
 mod panics;
 mod readiness;

@@ -43,10 +43,13 @@ fn a_worker_that_has_not_begun_is_neither_awake_nor_asleep() {
     assert!(sleepers.all_asleep(), "nobody is awake");
     assert!(!wake_one(&sleepers, nobody), "and nobody sleeps");
 
+    let awake = || [0, 1].map(|worker| sleepers.is_awake(worker));
     sleepers.begin(1);
     assert!(!sleepers.all_asleep());
+    assert_eq!(awake(), [false, true]);
     let is_alone = || {
         assert!(sleepers.all_asleep(), "worker 0 has not begun");
+        assert_eq!(awake(), [false, false], "and the monitor need not watch it");
         true
     };
     sleepers.sleep(1, is_alone, || panic!("it waits"));
@@ -54,6 +57,7 @@ fn a_worker_that_has_not_begun_is_neither_awake_nor_asleep() {
     sleepers.begin(0);
     let has_company = || {
         assert!(!sleepers.all_asleep(), "worker 0 is awake");
+        assert_eq!(awake(), [true, false]);
         true
     };
     sleepers.sleep(1, has_company, || panic!("it waits"));
@@ -94,6 +98,29 @@ fn the_first_that_sleeps_has_the_seat_and_leaves_it() {
     assert!(!sleepers.is_seat_taken() && !sleepers.any_asleep());
     assert!(sleepers.take_seat());
     sleepers.leave_seat();
+}
+
+/// Such an unpark comes from an earlier sleep. A worker that took it for its own would go on while
+/// it counts as asleep, and the monitor would not watch it.
+#[test]
+fn an_unpark_that_is_left_over_ends_no_sleep() {
+    let (sleepers, is_claimed) = (&Sleepers::new(1), &AtomicBool::new(false));
+    sleepers.begin(0);
+    assert!(sleepers.take_seat(), "so that the worker parks");
+    thread::current().unpark();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !sleepers.is_asleep(0) {
+                thread::yield_now();
+            }
+            // It has every chance to go on too early.
+            (0..100).for_each(|_| thread::yield_now());
+            is_claimed.store(true, Ordering::Relaxed);
+            assert!(wake_one(sleepers, nobody));
+        });
+        sleepers.sleep(0, || false, || panic!("it waits"));
+        assert!(is_claimed.load(Ordering::Relaxed), "it goes on, and nobody has woken it");
+    });
 }
 
 #[test]

@@ -162,7 +162,10 @@ impl Model {
             }
             Step::Expire => {
                 let mut wakers = Vec::new();
-                self.timers.expire(self.timers.nanos(Instant::now()), &mut wakers);
+                let now = self.timers.nanos(Instant::now());
+                self.timers.expire(now, &mut wakers);
+                // Otherwise the next sleep would be none.
+                assert!(self.timers.earliest().is_none_or(|earliest| earliest > now));
                 let due = |timer: &Timer| timer.deadline == 0;
                 let expected: Vec<Timer> = self.armed.values().copied().filter(due).collect();
                 self.armed.retain(|_, timer| !due(timer));
@@ -225,9 +228,19 @@ fn deadline_is_kept_to_the_nanosecond() {
         assert_eq!(timers.nanos(deadline), nanos);
         let (key, _) = arm(&timers, 0, deadline, Waker::noop().clone());
         assert_eq!(timers.earliest(), Some(nanos));
-        drop(timers.disarm(&key));
-        // What was disarmed counts until its time.
+        // It is due when its time has come, and not before.
         let mut wakers = Vec::new();
+        if let Some(before) = nanos.checked_sub(1) {
+            timers.expire(before, &mut wakers);
+        }
+        assert!(wakers.is_empty());
+        timers.expire(nanos, &mut wakers);
+        assert_eq!((wakers.drain(..).count(), timers.earliest()), (1, None));
+        assert!(timers.disarm(&key).is_none());
+
+        // What was disarmed counts until its time.
+        let (key, _) = arm(&timers, 0, deadline, Waker::noop().clone());
+        drop(timers.disarm(&key));
         while timers.earliest().is_some() {
             timers.expire(timers.nanos(Instant::now()), &mut wakers);
         }
@@ -275,13 +288,16 @@ fn deadlines_within_the_slack_share_a_wake_up() {
     const BEGIN: u64 = HOUR.as_nanos() as u64 >> 17 << 17;
     let last = Duration::from_nanos(BEGIN + 131_071);
     for nanos in [0, 1, 77_777, 131_070, 131_071] {
-        let timers = Timers::new(1);
+        let timers = Timers::new(2);
         let deadline = timers.epoch + Duration::from_nanos(BEGIN + nanos);
         let (_, too_late) = arm(&timers, 0, deadline, Waker::noop().clone());
         assert!(!too_late, "nobody sleeps");
         assert_eq!(timers.next_alarm(), Some(timers.epoch + last));
         // Whoever comes within it need not notify; whoever comes before it must.
-        assert!(!arm(&timers, 0, timers.epoch + last, Waker::noop().clone()).1);
+        for (shard, nanos) in [(0, 131_071), (1, 131_071), (1, 0)] {
+            let within = timers.epoch + Duration::from_nanos(BEGIN + nanos);
+            assert!(!arm(&timers, shard, within, Waker::noop().clone()).1);
+        }
         let before = timers.epoch + Duration::from_nanos(BEGIN - 1);
         assert!(arm(&timers, 0, before, Waker::noop().clone()).1);
     }

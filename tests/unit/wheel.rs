@@ -249,7 +249,7 @@ fn end_of_time_is_a_deadline_like_any_other() {
 }
 
 #[test]
-fn many_timers_with_one_deadline_expire_together_in_the_order_of_insertion() {
+fn timers_with_one_deadline_expire_in_the_order_of_insertion() {
     let mut wheel = Wheel::new();
     for number in 0..10_000 {
         wheel.insert(MILLISECOND, number);

@@ -10,6 +10,7 @@
 //! | `lines.rs` | has tokei count lines |
 //! | `tidy/` | the style, as far as it can be read off the source |
 //! | `rust.rs` | cuts one source text into words and functions |
+//! | `compare/` | what tokio's types have and arc-async's have not |
 //! | `limits.rs` | reads `audit.toml`, and judges counts by it |
 //! | `source.rs` | finds and reads source files |
 //! | `tree.rs` | asks cargo what a build consists of |
@@ -20,6 +21,7 @@
 mod air;
 mod audit;
 mod ci;
+mod compare;
 mod limits;
 mod lines;
 mod report;
@@ -52,6 +54,8 @@ enum Task {
     Repository { url: String },
     /// Models, sanitizers, platforms, faults, a soak (an hour): `trust --help`
     Trust(Arguments),
+    /// Compare what tokio's types have with arc's (15 s; half a minute once)
+    Compare,
     /// Load servers on arc and on its peers by oha (it says how long): `versus --help`
     Versus(Arguments),
     /// Check the stages and exercises of inside/ (minutes, with `--quick` one): `inside --help`
@@ -86,6 +90,7 @@ impl Task {
             Task::Audit => report::check(),
             Task::Report => report::write(),
             Task::Repository { url } => tidy::fill(&workspace_root(), &url),
+            Task::Compare => compare::run(),
             Task::Trust(arguments) => script("lab/trust/run", arguments),
             Task::Inside(arguments) => pass("arc-inside", arguments),
             Task::Book(arguments) => pass("arc-book", arguments),

@@ -68,6 +68,36 @@ pin_project_lite::pin_project! {
     }
 }
 
+impl<F> Timeout<F> {
+    /// Returns a reference to the future that is awaited.
+    pub fn get_ref(&self) -> &F {
+        &self.future
+    }
+
+    /// Returns a mutable reference to the future that is awaited.
+    pub fn get_mut(&mut self) -> &mut F {
+        &mut self.future
+    }
+
+    /// Returns the future. From now on nothing limits how long it may take.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::time::{Duration, timeout};
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let mut slow = timeout(Duration::from_millis(1), Box::pin(async { 7 }));
+    /// assert_eq!(slow.get_mut().await, 7);
+    /// let without_limit = timeout(Duration::from_millis(1), async { 7 }).into_inner();
+    /// assert_eq!(without_limit.await, 7);
+    /// # }
+    /// ```
+    pub fn into_inner(self) -> F {
+        self.future
+    }
+}
+
 impl<F: Future> Future for Timeout<F> {
     type Output = Result<F::Output, Elapsed>;
 

@@ -231,6 +231,11 @@ async fn sockets_have_a_type_of_service_and_a_device() {
     let tcp = TcpSocket::new_v4().unwrap();
     tcp.set_tos(8).unwrap();
     assert_eq!((tcp.tos_v4().unwrap(), tcp.tos().unwrap()), (8, 8));
+    if let (Ok(udp), Ok(tcp)) = (UdpSocket::bind("[::1]:0").await, TcpSocket::new_v6()) {
+        udp.set_tclass_v6(16).unwrap();
+        tcp.set_tclass_v6(8).unwrap();
+        assert_eq!((udp.tclass_v6().unwrap(), tcp.tclass_v6().unwrap()), (16, 8));
+    }
 
     assert_eq!(tcp.device().unwrap(), None);
     assert!(tcp.bind_device(Some(b"arc-has-none")).is_err());

@@ -6,9 +6,13 @@ use arc_util::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream, Interest, duplex, join,
     simplex,
 };
-use arc_util::sync::Notify;
+use arc_util::sync::{Notify, Semaphore};
 use arc_util::task::{LocalSet, spawn_local};
+use arc_util::time::{Duration, timeout};
+#[cfg(unix)]
+use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::task::Context;
 #[cfg(unix)]
@@ -337,6 +341,16 @@ async fn a_descriptor_lends_its_value_mutably_and_comes_back_from_a_failure() {
     let error = reader.try_io_mut(Interest::READABLE, |it| it.read(&mut [0])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WouldBlock);
 
+    let context = &mut Context::from_waker(Waker::noop());
+    assert!(reader.poll_read_ready_mut(context).is_pending());
+    assert!(reader.poll_write_ready_mut(context).is_pending(), "it is never written");
+    writer.write_all(b"x").unwrap();
+    let polled =
+        poll_fn(|context| reader.poll_read_ready_mut(context).map_ok(|guard| guard.ready()));
+    assert!(soon(polled).await.unwrap().is_readable());
+    assert_eq!(reader.try_io_mut(Interest::READABLE, |it| it.read(&mut [0])).unwrap(), 1);
+    assert!(reader.try_io_mut(Interest::READABLE, |it| it.read(&mut [0])).is_err(), "empty again");
+
     writer.write_all(b"hello").unwrap();
     let mut guard = soon(reader.ready_mut(Interest::READABLE)).await.unwrap();
     assert_eq!(guard.get_inner_mut().read(&mut [0]).unwrap(), 1);
@@ -360,4 +374,58 @@ async fn a_descriptor_lends_its_value_mutably_and_comes_back_from_a_failure() {
     let (file, error) = refused.unwrap_err().into_parts();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
     assert!(file.metadata().is_ok());
+}
+
+#[arc::test]
+async fn what_limits_a_future_lends_it_and_gives_it_back() {
+    let mut limited = timeout(Duration::from_secs(60), std::future::ready(7));
+    assert_eq!((limited.get_ref().clone().await, limited.get_mut().await), (7, 7));
+    let limited = timeout(Duration::from_secs(60), std::future::ready(8));
+    assert_eq!(limited.into_inner().await, 8);
+
+    let semaphore = Semaphore::new(1);
+    let permit = semaphore.acquire().await.unwrap();
+    assert!(std::ptr::eq(permit.semaphore(), &semaphore));
+}
+
+/// A socket that is not registered is its descriptor, and nothing more.
+#[cfg(unix)]
+#[arc::test]
+async fn a_socket_that_is_not_registered_becomes_a_descriptor_and_comes_back() {
+    use arc_util::net::{TcpSocket, UnixSocket, UnixStream};
+    use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+
+    fn streams<S: AsRef<S>>(stream: &S) -> &S {
+        stream.as_ref()
+    }
+
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = socket.local_addr().unwrap();
+    let number = socket.as_raw_fd();
+    let socket = TcpSocket::from(OwnedFd::from(socket));
+    assert_eq!((socket.as_raw_fd(), socket.local_addr().unwrap()), (number, address));
+    let listener = socket.listen(1).unwrap();
+    let stream = TcpSocket::new_v4().unwrap().connect(address).await.unwrap();
+    assert_eq!(streams(&stream).peer_addr().unwrap(), listener.local_addr().unwrap());
+
+    let socket = UnixSocket::from(OwnedFd::from(UnixSocket::new_datagram().unwrap()));
+    drop(socket.datagram().unwrap());
+    let (near, _far) = UnixStream::pair().unwrap();
+    assert!(std::ptr::eq(streams(&near), &near));
+
+    // Nobody closes it after that: the next one gets another number.
+    let number = || UnixSocket::new_stream().unwrap().into_raw_fd();
+    assert_ne!(number(), number());
+    assert_ne!(TcpSocket::new_v4().unwrap().into_raw_fd(), number());
+}
+
+#[test]
+fn what_holds_a_group_or_a_builder_may_derive_and_cross_a_panic() {
+    fn crosses_a_panic<T: UnwindSafe + RefUnwindSafe>() {}
+
+    crosses_a_panic::<arc_util::task::JoinSet<u8>>();
+    crosses_a_panic::<arc_util::runtime::LocalRuntime>();
+    let builder = arc_util::runtime::Builder::new_multi_thread();
+    assert_eq!(format!("{builder:?}"), "Builder { .. }");
 }

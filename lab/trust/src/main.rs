@@ -2,7 +2,8 @@
 //! fail proves nothing. It is a trial of `cargo xtask trust`, whose others are the scripts beside.
 //!
 //! Each mutation is made in a copy of the sources, which is built: that must succeed. Then the
-//! model alone is run: it must begin, and fail. (That it passes unbroken is another trial's.)
+//! model alone is run: it must begin, and fail. (That it passes unbroken is another trial's.) What
+//! one thread does by itself has no model, but a unit test of its module, which is run instead.
 
 mod statements;
 
@@ -29,6 +30,9 @@ struct Mutation {
 
 /// The mutations of each model, by the program and by the model's name in it.
 type Mutations = BTreeMap<String, BTreeMap<String, Vec<Mutation>>>;
+
+/// The unit tests, beside the programs of models. Their names begin with the module in `src`.
+const UNIT: &str = "unit";
 
 /// How many seconds a mutated model may take. One that neither fails nor ends has not caught it.
 const LIMIT: &str = "60";
@@ -96,8 +100,12 @@ fn fails(program: &str, model: &str, copy: &Path) -> Result<(), String> {
     let cargo = |limit: &str, more: &[&str]| {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", limit, "cargo", "test", "-q", "--offline", "--release"]);
-        command.args(["-p", "arc-models", "--test", program, "--manifest-path"]);
-        command.arg(copy.join("Cargo.toml")).arg("--target-dir");
+        if program == UNIT {
+            command.args(["-p", "arc-runtime", "--lib"]);
+        } else {
+            command.args(["-p", "arc-models", "--test", program]);
+        }
+        command.arg("--manifest-path").arg(copy.join("Cargo.toml")).arg("--target-dir");
         command.arg(workspace_root().join("target")).args(more);
         command.env("CARGO_INCREMENTAL", "1").env("RUST_BACKTRACE", "0");
         command.output().map_err(|error| format!("timeout: {error}"))
@@ -195,29 +203,42 @@ fn workspace_root() -> PathBuf {
     root.expect("the manifest is two folders below the workspace").to_owned()
 }
 
-/// The models and what they are made of, as a workspace of its own. With the same settings
-/// for the dependencies, so that these need not be built again.
+/// The crates that the runtime and the models need.
+const CRATES: [&str; 5] = [
+    "crates/arc-hint",
+    "crates/arc-macros",
+    "crates/arc-observe",
+    "crates/arc-sim-core",
+    "crates/arc-trace",
+];
+
+/// The runtime, the models and what they are made of, as a workspace of its own. With the same
+/// settings for the dependencies, so that these need not be built again.
 fn copy_sources(root: &Path, copy: &Path) -> Result<(), std::io::Error> {
     fs::create_dir_all(copy)?;
-    for folder in ["src", "crates/arc-observe", "crates/arc-trace", "lab/models"] {
+    for folder in ["src", "tests/unit", "lab/models"].iter().chain(&CRATES) {
         copy_folder(&root.join(folder), &copy.join(folder))?;
     }
     // Their tests need packages that are not there.
-    for observer in ["crates/arc-observe", "crates/arc-trace"] {
-        let manifest = fs::read_to_string(root.join(observer).join("Cargo.toml"))?;
+    for needed in CRATES {
+        let manifest = fs::read_to_string(root.join(needed).join("Cargo.toml"))?;
         let mut manifest: toml::Table = manifest.parse().map_err(std::io::Error::other)?;
-        manifest.remove("dev-dependencies");
-        write_new(&copy.join(observer).join("Cargo.toml"), manifest.to_string().as_bytes())?;
+        manifest.retain(|name, _| name != "dev-dependencies" && name != "test");
+        write_new(&copy.join(needed).join("Cargo.toml"), manifest.to_string().as_bytes())?;
     }
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     let mut manifest: toml::Table = manifest.parse().map_err(std::io::Error::other)?;
-    manifest.retain(|name, _| name == "workspace" || name == "profile");
+    // Of the tests, the unit tests alone are there.
+    manifest.retain(|name, _| name != "bench" && name != "test");
     let members = toml::toml! { members = ["lab/models"] };
     if let Some(toml::Value::Table(workspace)) = manifest.get_mut("workspace") {
         workspace.extend(members);
         workspace.remove("default-members");
     }
-    let unoptimized = toml::toml! { arc-models = { opt-level = 0 } };
+    let unoptimized = toml::toml! {
+        arc-models = { opt-level = 0 }
+        arc-runtime = { opt-level = 0 }
+    };
     if let Some(toml::Value::Table(profile)) = manifest.get_mut("profile") {
         profile.retain(|name, _| name == "release");
         if let Some(toml::Value::Table(release)) = profile.get_mut("release") {
@@ -299,10 +320,15 @@ new = 'c'
         let root = workspace_root();
         for (program, models) in all_mutations(&root).unwrap() {
             for model in models.keys() {
-                let (module, name) = model.split_once("::").unwrap();
-                let path = root.join(format!("lab/models/tests/{program}/{module}.rs"));
-                let text = fs::read_to_string(path).unwrap();
-                assert!(text.contains(&format!("#[test]\nfn {name}() {{")), "{program}: {model}");
+                let (module, name) = model.rsplit_once("::").unwrap();
+                let module = module.trim_end_matches("::tests").rsplit("::").next().unwrap();
+                let folder = match &*program {
+                    UNIT => "tests/unit".to_owned(),
+                    program => format!("lab/models/tests/{program}"),
+                };
+                let text = fs::read_to_string(root.join(folder).join(format!("{module}.rs")));
+                let text = text.unwrap().replace("\n    ", "\n");
+                assert!(text.contains(&format!("#[test]\nfn {name}(")), "{program}: {model}");
             }
         }
     }

@@ -3,7 +3,8 @@
 //! The file `present.rs` imports each path that is here, so a path that goes away does not compile.
 //! Together with those in `missing.rs` they are the paths of tokio's source, in the version of the
 //! lock file: when a newer tokio has more, a test here lists them. Most users need none of the
-//! missing ones. docs/TOKIO.md has those that programs write.
+//! missing ones. docs/TOKIO.md has those that programs write. (`cargo xtask compare` compares what
+//! the types have.)
 
 extern crate arc_async as arc;
 

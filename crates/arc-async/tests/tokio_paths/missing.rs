@@ -6,7 +6,6 @@ pub const MISSING: &[(&[&str], &str)] = &[
         &["fs::symlink_dir", "fs::symlink_file"],
         "they are there on Windows, where the test does not look",
     ),
-    (&["io::ReadBuf"], "belongs to tokio's `AsyncRead`; that of futures-io takes `&mut [u8]`"),
     (&["task::block_in_place"], "a worker of arc cannot hand its queue on; use `spawn_blocking`"),
     (
         &["task::coop::RestoreOnPending", "task::coop::poll_proceed"],

@@ -15,12 +15,11 @@ present! {
     arc::fs: DirBuilder DirEntry File FileTimes OpenOptions ReadDir canonicalize copy create_dir
         create_dir_all hard_link metadata read read_dir read_link read_to_string remove_dir
         remove_dir_all remove_file rename set_permissions symlink_metadata try_exists write;
-    arc::io: AsyncBufRead AsyncBufReadExt AsyncRead AsyncReadExt AsyncSeek AsyncSeekExt
-        AsyncWrite AsyncWriteExt BufReader BufStream BufWriter Chain DuplexStream Empty Error
-        ErrorKind Interest Join Lines ReadHalf Ready Repeat Result SeekFrom SimplexStream Sink
-        Split Stderr Stdin Stdout Take WriteHalf copy copy_bidirectional
-        copy_bidirectional_with_sizes copy_buf duplex empty join repeat simplex sink split
-        stderr stdin stdout;
+    arc::io: AsyncBufRead AsyncBufReadExt AsyncRead AsyncReadExt AsyncSeek AsyncSeekExt AsyncWrite
+        AsyncWriteExt BufReader BufStream BufWriter Chain DuplexStream Empty Error ErrorKind
+        Interest Join Lines ReadBuf ReadHalf Ready Repeat Result SeekFrom SimplexStream Sink Split
+        Stderr Stdin Stdout Take WriteHalf copy copy_bidirectional copy_bidirectional_with_sizes
+        copy_buf duplex empty join repeat simplex sink split stderr stdin stdout;
     #[cfg(unix)]
     arc::io: unix;
     #[cfg(unix)]

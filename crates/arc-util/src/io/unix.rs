@@ -204,6 +204,24 @@ impl<T: AsFd> AsyncFd<T> {
         ready!(self.watched.poll_write_ready(context))?;
         Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready: Ready::WRITABLE }))
     }
+
+    /// Polls until the descriptor can be read.
+    pub fn poll_read_ready_mut(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyMutGuard<'_, T>>> {
+        ready!(self.watched.poll_read_ready(context))?;
+        Poll::Ready(Ok(AsyncFdReadyMutGuard { owner: self, ready: Ready::READABLE }))
+    }
+
+    /// Polls until the descriptor can be written.
+    pub fn poll_write_ready_mut(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<AsyncFdReadyMutGuard<'_, T>>> {
+        ready!(self.watched.poll_write_ready(context))?;
+        Poll::Ready(Ok(AsyncFdReadyMutGuard { owner: self, ready: Ready::WRITABLE }))
+    }
 }
 
 /// Operations. Those whose names end in `_mut` lend the value mutably. Errors and cancellation are

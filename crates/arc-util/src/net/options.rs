@@ -113,6 +113,34 @@ macro_rules! has_descriptor {
     };
 }
 
+/// Converts a socket that is not registered yet into its descriptor, and back.
+macro_rules! is_descriptor {
+    ($type:ident) => {
+        /// The socket must be of the kind that this type is for, and must be neither connected nor
+        /// listening.
+        #[cfg(unix)]
+        impl From<std::os::fd::OwnedFd> for $type {
+            fn from(socket: std::os::fd::OwnedFd) -> Self {
+                Self(socket.into())
+            }
+        }
+
+        #[cfg(unix)]
+        impl From<$type> for std::os::fd::OwnedFd {
+            fn from(socket: $type) -> Self {
+                socket.0.into()
+            }
+        }
+
+        #[cfg(unix)]
+        impl std::os::fd::IntoRawFd for $type {
+            fn into_raw_fd(self) -> std::os::fd::RawFd {
+                self.0.into_raw_fd()
+            }
+        }
+    };
+}
+
 /// Defines methods that call a method of the inner socket.
 macro_rules! options {
     ($type:ty, |$this:ident| $inner:expr; $(
@@ -130,7 +158,7 @@ macro_rules! options {
     };
 }
 
-pub(crate) use {has_descriptor, options, wraps};
+pub(crate) use {has_descriptor, is_descriptor, options, wraps};
 
 /// The longest time to linger that every system accepts: 18 hours.
 const LINGER_SECONDS_MAX: u64 = u16::MAX as u64;

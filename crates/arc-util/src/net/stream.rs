@@ -3,6 +3,13 @@
 /// Defines the methods and the traits of a stream around one `Async`.
 macro_rules! stream {
     ($type:ident, $inner:ty) => {
+        /// As its halves have it: for code that takes any of them.
+        impl AsRef<$type> for $type {
+            fn as_ref(&self) -> &$type {
+                self
+            }
+        }
+
         /// Reading and writing without waiting, and the two directions apart.
         ///
         /// # Errors

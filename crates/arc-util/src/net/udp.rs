@@ -222,6 +222,32 @@ options! { UdpSocket, |this| SockRef::from(&this.0);
     /// Does the same as `set_tos_v4`.
     #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
     fn set_tos = set_tos_v4(tos: u32) -> ();
+    /// Returns the traffic class of the packets that the socket sends by IPv6 (`IPV6_TCLASS`).
+    #[cfg(any(
+        target_os = "android",
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "fuchsia",
+        target_os = "linux",
+        target_os = "macos",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "cygwin",
+    ))]
+    fn tclass_v6 = tclass_v6() -> u32;
+    /// Sets the traffic class of the packets that the socket sends by IPv6.
+    #[cfg(any(
+        target_os = "android",
+        target_os = "dragonfly",
+        target_os = "freebsd",
+        target_os = "fuchsia",
+        target_os = "linux",
+        target_os = "macos",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "cygwin",
+    ))]
+    fn set_tclass_v6 = set_tclass_v6(tclass: u32) -> ();
     /// Returns the name of the device that the socket is bound to (`SO_BINDTODEVICE`).
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn device = device() -> Option<Vec<u8>>;

@@ -7,6 +7,7 @@ use super::watch::{self, Reports};
 use crate::task::TaskInfo;
 use arc::runtime as core;
 use std::borrow::{Borrow, BorrowMut};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,13 @@ pub struct Builder {
     core: core::Builder,
     reports: Reports,
     unhandled_panic: UnhandledPanic,
+}
+
+/// For types around it that derive this. It shows nothing of what is set.
+impl fmt::Debug for Builder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Builder").finish_non_exhaustive()
+    }
 }
 
 impl Builder {

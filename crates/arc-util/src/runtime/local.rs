@@ -11,6 +11,7 @@ use arc::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
 /// A runtime that stays on one thread, so that its tasks need not be `Send`.
@@ -43,6 +44,10 @@ pub struct LocalRuntime {
     tasks: Tasks,
     runtime: Runtime,
 }
+
+/// The panic of a task breaks nothing in here, as in a [`Runtime`].
+impl UnwindSafe for LocalRuntime {}
+impl RefUnwindSafe for LocalRuntime {}
 
 /// Local tasks, which are dropped inside their runtime: what they hold may spawn, or make a timer,
 /// while it is dropped.

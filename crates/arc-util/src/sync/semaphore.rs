@@ -290,6 +290,13 @@ permit! {
     blocking_acquire_owned blocking_acquire_many_owned
 }
 
+impl SemaphorePermit<'_> {
+    /// Returns the semaphore whose permits these are.
+    pub fn semaphore(&self) -> &Semaphore {
+        self.semaphore
+    }
+}
+
 impl OwnedSemaphorePermit {
     /// Returns the semaphore whose permits these are.
     pub fn semaphore(&self) -> &Arc<Semaphore> {

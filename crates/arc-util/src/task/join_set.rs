@@ -10,7 +10,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::panic::resume_unwind;
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -43,6 +43,10 @@ pub struct JoinSet<T: 'static> {
     waker: Option<Waker>,
     told: Told,
 }
+
+/// A panic of a task is a result here, and a panic of a waker leaves every task in the set.
+impl<T: 'static> UnwindSafe for JoinSet<T> {}
+impl<T: 'static> RefUnwindSafe for JoinSet<T> {}
 
 impl<T: 'static> JoinSet<T> {
     /// Creates a set without tasks. It needs no runtime.

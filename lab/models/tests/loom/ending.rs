@@ -6,7 +6,7 @@ use crate::scheduler::end;
 use crate::scheduler::pool::Pool;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::threads::{self, InLoop, SignedOn};
-use crate::sync::{AtomicBool, Duration, Ordering, thread};
+use crate::sync::{self, AtomicBool, Duration, Ordering, lock, thread};
 use crate::task::spawn::{make_task, spawn_on, yield_now};
 use crate::world::{Dropped, Gate, OnDrop, Socket, frugal, is_closed, note, shared, spawn, task};
 use crate::{model_within, race, race_within};
@@ -180,6 +180,45 @@ fn task_that_is_woken_at_the_end_is_dropped() {
             },
         );
     }
+}
+
+/// Takes a lock when it is dropped.
+struct TakesLock(Arc<sync::Mutex<()>>);
+
+impl Drop for TakesLock {
+    fn drop(&mut self) {
+        drop(lock(&self.0));
+    }
+}
+
+/// The same, but the thread that wakes the task holds a lock that the drop of its future takes.
+/// However late that thread is, it does not drop the future itself.
+#[test]
+fn task_that_is_woken_at_the_end_is_not_dropped_by_who_wakes_it() {
+    race_within(
+        3,
+        || {
+            let shared = frugal(1);
+            let (waker, mutex) = (Arc::new(Mutex::new(None::<Waker>)), Arc::default());
+            let (leaves, held) = (waker.clone(), TakesLock(Arc::clone(&mutex)));
+            let leave = move |waker| {
+                let _ = &held;
+                *leaves.lock().unwrap() = Some(waker);
+            };
+            let dropped = spawn_task_that_waits(&shared, leave);
+            (shared, dropped, waker, mutex)
+        },
+        |(_, _, waker, mutex)| {
+            let waker = waker.lock().unwrap().take().unwrap();
+            let _held = lock(mutex);
+            waker.wake();
+        },
+        |(shared, ..)| end::begin(shared),
+        |(shared, dropped, ..), (), ()| {
+            dropped.wait();
+            assert!(is_closed(shared));
+        },
+    );
 }
 
 /// `make_task` against `end::close`: a task that is spawned meanwhile is found by the end, or it is

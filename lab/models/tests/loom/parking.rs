@@ -1,13 +1,14 @@
 //! Falling asleep and being woken: workers that park or wait for the kernel, and the monitor.
 
-use crate::model_within;
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::monitor;
 use crate::scheduler::queue;
 use crate::scheduler::shared::Shared;
+use crate::scheduler::sleep::Doorbell;
 use crate::scheduler::worker::Worker;
-use crate::sync::{Ordering, thread};
+use crate::sync::{AtomicBool, Ordering, fence, thread};
 use crate::world::{self, Crew, Gate, block_on, frugal, make_polls_short, shared, task};
+use crate::{model, model_within};
 use std::future::poll_fn;
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -236,5 +237,30 @@ fn monitor_does_not_sleep_while_a_task_is_polled() {
         polled.wait(1);
         crew.stop();
         monitor.join().unwrap();
+    });
+}
+
+/// What `Doorbell::ring` promises, whatever its thread did before. In the other models a stronger
+/// step comes before it, which would hide that its fence is gone.
+#[test]
+fn doorbell_is_heard_or_the_poll_is_seen() {
+    model(|| {
+        let shared = Arc::new((Doorbell::default(), AtomicBool::new(false)));
+        let ringer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (doorbell, polls) = &*shared;
+                polls.store(true, Ordering::Relaxed);
+                doorbell.ring();
+            })
+        };
+
+        // As the monitor falls asleep.
+        let (doorbell, polls) = &*shared;
+        doorbell.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let sees = polls.load(Ordering::Relaxed);
+        ringer.join().unwrap();
+        assert!(sees || !doorbell.asleep.load(Ordering::Relaxed));
     });
 }

@@ -1,8 +1,10 @@
 //! Tasks that run, wake each other, and are aborted; threads in `block_on`.
 
 use crate::common::{
-    OnDrop, Signal, eager_runtime, frugal_runtime, model, model_with_monitor, runtime, wait,
+    OnDrop, Signal, current_thread, eager_runtime, frugal_runtime, model, model_with_monitor,
+    runtime, wait,
 };
+use crate::runtime::Runtime;
 use crate::sync::{Ordering, thread};
 use crate::task;
 use shuttle::thread::spawn;
@@ -247,6 +249,32 @@ fn stuck_worker_is_relieved_by_the_monitor() {
     });
 }
 
+fn until_the_monitor_sleeps(runtime: &Runtime) {
+    while !runtime.handle().shared.monitor.asleep.load(Ordering::Relaxed) {
+        shuttle::thread::yield_now();
+    }
+}
+
+/// The same, while the monitor sleeps: the worker wakes it when it begins to poll.
+#[test]
+fn monitor_that_sleeps_hears_of_a_worker() {
+    model_with_monitor(|| {
+        let runtime = frugal_runtime(2);
+        until_the_monitor_sleeps(&runtime);
+        wait(runtime.spawn(wait_in_a_poll_for_another_task())).unwrap();
+    });
+}
+
+/// No worker wakes it, as none runs: the end itself does.
+#[test]
+fn monitor_that_sleeps_hears_of_the_end() {
+    model_with_monitor(|| {
+        let runtime = current_thread();
+        until_the_monitor_sleeps(&runtime);
+        drop(runtime);
+    });
+}
+
 /// The monitor tells those who inject that a worker is stuck, as long as one is.
 #[test]
 fn stuck_worker_is_known_to_those_who_inject() {
@@ -281,6 +309,24 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
         wait(runtime.spawn(async {})).unwrap();
         spawner.join().unwrap();
 
+        let (blocks, other) = (Signal::default(), Signal::default());
+        let (is_in_poll, is_free) = (blocks.clone(), other.clone());
+        let blocked = runtime.spawn(async move {
+            is_in_poll.send();
+            wait(is_free.sent(1));
+        });
+        wait(blocks.sent(1));
+        wait(runtime.spawn(async move { other.send() })).unwrap();
+        wait(blocked).unwrap();
+    });
+}
+
+/// The same while polls are short. Whoever injects trusts that a worker which is awake comes by,
+/// until the monitor has found out that it is stuck. What came before that, the monitor sees.
+#[test]
+fn task_from_outside_begins_beside_a_worker_that_is_stuck() {
+    model_with_monitor(|| {
+        let runtime = frugal_runtime(2);
         let (blocks, other) = (Signal::default(), Signal::default());
         let (is_in_poll, is_free) = (blocks.clone(), other.clone());
         let blocked = runtime.spawn(async move {

@@ -1,7 +1,8 @@
 //! Sockets and timers, and the workers that wait for them.
 
 use crate::common::{
-    Signal, eager_runtime, frugal_runtime, model, read_a_byte, runtime, wait, write_a_byte,
+    Signal, eager_runtime, frugal_runtime, model, model_with_monitor, read_a_byte, runtime, wait,
+    write_a_byte,
 };
 use crate::io::{Async, AsyncReadExt};
 use crate::sync::{Arc, Duration, Instant};
@@ -50,6 +51,30 @@ fn byte_wakes_the_main_future() {
             let writer = write_a_byte(far, registered.clone());
             let byte = runtime.block_on(read_a_byte(near, registered));
             assert_eq!(byte, 7);
+            writer.join().unwrap();
+        });
+    }
+}
+
+/// The same, while a worker is stuck in a poll until the main future has its byte. Perhaps nobody
+/// has the seat. Then the monitor calls the other worker, or looks at the kernel itself.
+#[test]
+fn byte_wakes_the_main_future_beside_a_worker_that_is_stuck() {
+    for workers in [1, 2] {
+        model_with_monitor(move || {
+            let runtime = runtime(workers);
+            let (far, near) = pair();
+            let [registered, read, blocks] = [(); 3].map(|()| Signal::default());
+            let (is_in_poll, is_read) = (blocks.clone(), read.clone());
+            let stuck = runtime.spawn(async move {
+                is_in_poll.send();
+                wait(is_read.sent(1));
+            });
+            wait(blocks.sent(1));
+            let writer = write_a_byte(far, registered.clone());
+            assert_eq!(runtime.block_on(read_a_byte(near, registered)), 7);
+            read.send();
+            wait(stuck).unwrap();
             writer.join().unwrap();
         });
     }

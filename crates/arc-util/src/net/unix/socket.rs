@@ -4,7 +4,7 @@ use super::address::{address_of, explain, to_socket2};
 use super::datagram::UnixDatagram;
 use super::listener::UnixListener;
 use super::stream::UnixStream;
-use crate::net::options::has_descriptor;
+use crate::net::options::{has_descriptor, is_descriptor};
 use socket2::{Domain, Socket, Type};
 use std::fmt;
 use std::io::{Error, ErrorKind, Result};
@@ -134,3 +134,4 @@ impl fmt::Debug for UnixSocket {
 }
 
 has_descriptor!(UnixSocket);
+is_descriptor!(UnixSocket);
