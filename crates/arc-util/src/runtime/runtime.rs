@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::handle::Handle;
 use super::metrics::RuntimeMetrics;
-use super::watch::{Reports, Watched};
+use super::watch::{Reports, Watched, observer};
 use crate::task::TaskInfo;
 use arc::runtime as core;
 use arc::runtime::EnterGuard;
@@ -52,7 +52,7 @@ impl fmt::Debug for Reader {
 }
 
 impl Runtime {
-    pub(super) fn watched(core: core::Runtime, reports: Option<Reports>) -> Self {
+    fn watched(core: core::Runtime, reports: Option<Reports>) -> Self {
         let watched = Watched::of(core.handle());
         if let Some(reports) = reports {
             watched.set_reports(reports);
@@ -167,6 +167,22 @@ impl Runtime {
     pub fn shutdown_background(self) {
         self.reader.0.needs_no_list();
         self.core.shutdown_background();
+    }
+}
+
+impl Builder {
+    /// Builds the runtime and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// The system's, with its number: it has no descriptors left for the reactor ("Too many open
+    /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
+    /// were started already have ended when this returns.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        observer::attach();
+        #[cfg(feature = "trace")]
+        arc_trace::attach();
+        Ok(Runtime::watched(self.core.build()?, Some(self.reports.clone())))
     }
 }
 
