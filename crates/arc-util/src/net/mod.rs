@@ -12,6 +12,7 @@ mod connect;
 mod datagrams;
 mod names;
 mod options;
+mod ready;
 mod socket;
 mod split;
 mod stream;
