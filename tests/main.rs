@@ -24,6 +24,8 @@ mod current_thread;
 mod descriptors;
 mod fairness;
 mod net_of_scheduling;
+#[cfg(feature = "observe")]
+mod observe;
 mod panics;
 mod readiness;
 mod scheduling;

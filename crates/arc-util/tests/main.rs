@@ -19,6 +19,7 @@ mod this_program;
 mod thread_limit;
 mod watched;
 
+mod auto_traits;
 mod bad_input;
 mod buffers;
 mod cancellation;
