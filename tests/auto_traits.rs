@@ -1,6 +1,7 @@
 //! What a type may be used for without its saying so: each of arc's public types is `Send`, `Sync`,
 //! `Unpin` and unwind safe where tokio's type of that name is. To compile this is the test.
 
+use crate::common::auto_traits::{NotSend, everything, send_and_sync};
 use crate::common::{Elapsed, Timeout};
 use arc::io::{Async, Direction};
 use arc::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,20 +9,7 @@ use arc::runtime::{self, Builder, EnterGuard, Handle, Runtime, RuntimeFlavor};
 use arc::task::{AbortHandle, Id, JoinError, JoinHandle};
 use arc::time::Sleep;
 use std::cell::Cell;
-use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
-
-fn send_and_sync<T: Send + Sync>() {}
-
-fn everything<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe>() {}
-
-/// Ambiguous, and so an error, for a type that is `Send`.
-trait NotSend<Marker> {
-    fn check() {}
-}
-
-impl<T: ?Sized> NotSend<()> for T {}
-
-impl<T: ?Sized + Send> NotSend<u8> for T {}
+use std::panic::catch_unwind;
 
 /// Unwind safe whatever its output is.
 type Output = Cell<Box<dyn FnMut() + Send>>;

@@ -443,6 +443,39 @@ fn a_job_that_is_given_up_may_hold_a_runtime_that_waits_for_another_one() {
     });
 }
 
+/// The worker does not come to drop the job: the thread that was busy does.
+#[test]
+fn a_job_that_is_dropped_unbegun_lets_a_poll_that_waits_for_it_go_on() {
+    with_sizes(|workers| {
+        let runtime = builder(workers).max_blocking_threads(1).build().unwrap();
+        let (_busy, pause) = begun_job(&runtime);
+        let (waits, ran) = (Gate::new(), Counter::new());
+        let task = runtime.spawn(async move {
+            let (held, is_dropped) = mpsc::channel::<()>();
+            let job = spawn_blocking(move || {
+                ran.add();
+                drop(held);
+            });
+            waits.open();
+            is_dropped.recv().unwrap_err();
+            job
+        });
+        waits.wait();
+        let handle = runtime.handle().clone();
+        let dropping = thread::spawn(move || drop(runtime));
+        // From then on a job is given up at once.
+        wait_until("the end", || handle.spawn_blocking(|| ()).is_finished());
+        assert!(!task.is_finished());
+
+        pause.pass();
+        dropping.join().unwrap();
+        let outside = current_thread();
+        let job = outside.block_on(task).unwrap();
+        assert!(outside.block_on(job).unwrap_err().is_cancelled());
+        assert_eq!(ran.get(), 0);
+    });
+}
+
 /// Counts the threads that start, and those that stop.
 fn counted(builder: &mut Builder) -> (Counter, Counter) {
     let (starts, stops) = (Counter::new(), Counter::new());

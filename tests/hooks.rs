@@ -249,7 +249,7 @@ fn beside_a_hook(hook: impl Fn() + Send + Sync + 'static) -> Runtime {
 
 /// Which runtime is current, told by its number of workers.
 fn workers_here() -> Option<usize> {
-    Handle::try_current().ok().map(|handle| handle.workers())
+    Handle::try_current().map(|handle| handle.workers())
 }
 
 /// Notes the threads that start and those that stop, while this is done with a runtime.

@@ -25,6 +25,8 @@ mod descriptors;
 mod fairness;
 mod hooks;
 mod net_of_scheduling;
+#[cfg(feature = "observe")]
+mod observe;
 mod panics;
 mod readiness;
 mod scheduling;

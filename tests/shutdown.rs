@@ -612,21 +612,7 @@ fn dropped_under_its_own_guard_it_waits_for_its_jobs_as_ever() {
 #[test]
 fn a_job_whose_thread_has_just_started_is_run_after_a_shutdown() {
     with_sizes(|workers| {
-        let start = Pause::new();
-        let is_for_jobs = || thread::current().name().unwrap().ends_with("blocking");
-        let runtime = builder(workers)
-            .max_blocking_threads(1)
-            .on_thread_start(move || {
-                if is_for_jobs() {
-                    start.here();
-                }
-            })
-            .build()
-            .unwrap();
-        let job = runtime.spawn_blocking(|| 7);
-        let behind = runtime.spawn_blocking(|| 8);
-        start.reached();
-
+        let (runtime, [job, behind], start) = with_a_job_about_to_begin(workers);
         runtime.shutdown(Duration::ZERO);
         assert!(!job.is_finished());
         start.pass();

@@ -3,8 +3,15 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod auto_traits;
+mod runtimes;
 mod time_limit;
 
+#[allow(unused_imports, reason = "arc-util's tests have its own")]
+pub use self::runtimes::{
+    builder, builders, current_thread, on_current_thread, on_each, runtime,
+    with_a_job_about_to_begin, with_each_flavor, with_each_size, with_short_polls,
+};
 #[allow(unused_imports, reason = "arc-util's tests have its own")]
 pub use self::time_limit::{Elapsed, Timeout, timeout, timeout_at};
 pub use crate::net_common::LIMIT as DEADLINE;
@@ -45,12 +52,6 @@ pub const ON_PURPOSE: &str = "on purpose";
 /// The numbers of workers that the important tests run with.
 pub const SIZES: [usize; 3] = [1, 2, 4];
 
-pub fn builder(workers: usize) -> Builder {
-    let mut builder = Builder::new_multi_thread();
-    builder.workers(workers);
-    builder
-}
-
 /// Spawns jobs from outside of a runtime.
 pub trait SpawnBlocking {
     #[track_caller]
@@ -76,11 +77,6 @@ pub fn named(name: impl Into<String>) -> impl Fn(&str) -> String + Send + Sync {
     move |purpose| format!("{name}-{purpose}")
 }
 
-/// A runtime whose tasks run only while some thread is in `block_on`.
-pub fn current_thread() -> Runtime {
-    Builder::new_current_thread().build().expect("the runtime is built")
-}
-
 /// Runs a test on a thread of its own; one that hangs fails.
 #[track_caller]
 pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
@@ -96,43 +92,6 @@ pub fn with_sizes(test: impl Fn(usize) + Send + Sync + 'static) {
         let test = test.clone();
         within_deadline(move || test(workers));
     }
-}
-
-/// The same with a runtime of so many workers.
-#[track_caller]
-pub fn with_each_size(test: impl Fn(Runtime) + Send + Sync + 'static) {
-    on_each(SIZES, test);
-}
-
-/// The same with other numbers of workers.
-#[track_caller]
-pub fn on_each<const N: usize>(sizes: [usize; N], test: impl Fn(Runtime) + Send + Sync + 'static) {
-    let test = Arc::new(test);
-    for workers in sizes {
-        let test = test.clone();
-        within_deadline(move || test(runtime(workers)));
-    }
-}
-
-/// A builder for each of [`SIZES`], and one for a current-thread runtime.
-pub fn builders() -> impl Iterator<Item = Builder> {
-    SIZES.map(builder).into_iter().chain([Builder::new_current_thread()])
-}
-
-/// As `with_each_size`, and then with a current-thread runtime: the test may expect nothing
-/// of tasks while it is not in `block_on`.
-#[track_caller]
-pub fn with_each_flavor(test: impl Fn(Runtime) + Send + Sync + 'static) {
-    let test = Arc::new(test);
-    let again = test.clone();
-    with_each_size(move |runtime| test(runtime));
-    within_deadline(move || again(current_thread()));
-}
-
-/// Runs a test with a current-thread runtime.
-#[track_caller]
-pub fn on_current_thread(test: impl FnOnce(Runtime) + Send + 'static) {
-    within_deadline(|| test(current_thread()));
 }
 
 /// Does this on so many threads at once, and waits for all of them.

@@ -39,18 +39,6 @@ fn each_poll_is_counted_once() {
     });
 }
 
-/// Whether polls count as short depends on what else the machine does. So this is tried until it
-/// comes out as it must.
-fn with_short_polls(workers: usize, is_seen: fn(&Runtime) -> bool) {
-    let comes_out = move |_| {
-        let runtime = runtime(workers);
-        // As many short polls as it takes until the workers know that polls are short.
-        runtime.block_on(runtime.spawn(yields(10_000))).unwrap();
-        is_seen(&runtime)
-    };
-    within_deadline(move || assert!((0..100).any(comes_out)));
-}
-
 #[test]
 fn tasks_that_wait_are_counted_in_the_queue_that_they_are_in() {
     with_short_polls(1, |runtime| {

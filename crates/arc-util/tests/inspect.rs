@@ -608,33 +608,75 @@ fn shutdown_tells_which_jobs_still_run() {
     });
 }
 
-/// A job counts as begun from the moment that a thread is on its way for it. One that waits behind
-/// it is given up.
+/// It counts as begun. The one that waits behind it is given up.
 #[test]
 fn shutdown_tells_of_a_job_whose_thread_has_just_started() {
     with_sizes(|workers| {
-        let start = Pause::new();
-        let is_for_jobs = || thread::current().name().unwrap().ends_with("blocking");
-        let runtime = builder(workers)
-            .max_blocking_threads(1)
-            .on_thread_start(move || {
-                if is_for_jobs() {
-                    start.here();
-                }
-            })
-            .build()
-            .unwrap();
-        let job = runtime.spawn_blocking(|| 7);
-        let behind = runtime.spawn_blocking(|| 8);
-        start.reached();
-
-        let id = job.id();
+        let (runtime, [job, _behind], start) = with_a_job_about_to_begin(workers);
         let left = runtime.shutdown(Duration::ZERO);
-        assert_eq!(left.iter().map(|job| job.id).collect::<Vec<_>>(), [id], "{left:?}");
+        assert_eq!(left.iter().map(|job| job.id).collect::<Vec<_>>(), [job.id()], "{left:?}");
         start.pass();
-        let outside = current_thread();
-        assert_eq!(outside.block_on(job).unwrap(), 7);
-        assert!(outside.block_on(behind).unwrap_err().is_cancelled());
+    });
+}
+
+/// Those that have not begun are given up, however long the limit is. The only thread for jobs is
+/// busy until the other job was dropped.
+#[test]
+fn jobs_that_are_given_up_are_not_in_the_report() {
+    for limit in [Duration::MAX, Duration::ZERO] {
+        within_deadline(move || {
+            let runtime = builder(1).max_blocking_threads(1).build().unwrap();
+            let (begun, dropped) = (Gate::new(), Counter::new());
+            let first = runtime.spawn_blocking(move || {
+                begun.open();
+                dropped.wait_for(1);
+            });
+            begun.wait();
+            let held = dropped.on_drop();
+            drop(runtime.spawn_blocking(move || drop(held)));
+
+            let left = runtime.shutdown(limit);
+            assert!(left.iter().all(|job| job.id == first.id()), "{left:?}");
+            if limit == Duration::MAX {
+                assert!(left.is_empty(), "{left:?}");
+            }
+        });
+    }
+}
+
+/// The job ends when the end of the runtime has begun.
+#[test]
+fn a_job_that_ends_within_the_limit_is_not_in_the_report() {
+    with_each_size(|runtime| {
+        let handle = runtime.handle().clone();
+        let (_job, pause) = begun_job(&runtime);
+        let opener = thread::spawn(move || {
+            wait_for_end(&handle);
+            pause.pass();
+        });
+        let left = runtime.shutdown(DEADLINE);
+        // To see that the end has begun is to spawn tasks, some of which are left.
+        assert!(left.iter().all(|left| left.state != TaskState::Blocking), "{left:?}");
+        opener.join().unwrap();
+    });
+}
+
+/// Each tells of its own tasks alone, and of all of them.
+#[test]
+fn hundreds_of_runtimes_tell_what_they_left() {
+    with_sizes(|workers| {
+        for round in 0..200 {
+            let runtime = runtime(workers);
+            if round % 2 == 0 {
+                runtime.block_on(runtime.spawn(yields(1))).unwrap();
+            }
+            let tasks = spawn_each(&runtime, round % 3, |_| pending::<()>());
+
+            let left = runtime.shutdown(DEADLINE);
+            let mut left: Vec<_> = left.iter().map(|left| left.id).collect();
+            left.sort_unstable();
+            assert_eq!(left, tasks.iter().map(JoinHandle::id).collect::<Vec<_>>());
+        }
     });
 }
 

@@ -22,6 +22,7 @@ mod watched;
 // Windows has no limit of descriptors.
 #[cfg(unix)]
 mod accept;
+mod auto_traits;
 mod bad_input;
 mod buffers;
 mod cancellation;

@@ -28,7 +28,7 @@ mod interest;
 #[cfg(unix)]
 mod news;
 mod nothing;
-pub(crate) mod ready;
+mod ready;
 mod stdin;
 mod stdio;
 #[cfg(unix)]

@@ -13,6 +13,7 @@ mod datagrams;
 mod names;
 mod options;
 mod pause;
+mod ready;
 mod socket;
 mod split;
 mod stream;

@@ -1,15 +1,18 @@
 //! The two directions of a TCP or Unix stream as two halves, borrowed or owned.
 
-use super::tcp::TcpStream;
+use super::tcp::stream::TcpStream;
+#[cfg(unix)]
+use super::unix::stream::UnixStream;
 use crate::forward::{reads_by, writes_by};
 use futures_io::{AsyncRead, AsyncWrite};
 use std::fmt;
+use std::net::Shutdown;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
-pub(super) mod sealed {
-    /// What a half needs of its stream: [`TcpStream`](super::TcpStream) and `UnixStream` have it.
+mod sealed {
+    /// What a half needs of its stream. `TcpStream` and `UnixStream` have it.
     pub trait Stream: Sized {
         /// Shuts the sending direction down. This fails only when the connection is gone, and
         /// then there is nothing left to do.
@@ -17,15 +20,39 @@ pub(super) mod sealed {
     }
 }
 
-pub(super) fn borrowed<S>(stream: &mut S) -> (ReadHalf<'_, S>, WriteHalf<'_, S>) {
-    (ReadHalf { stream }, WriteHalf { stream })
+/// Defines how a stream becomes two halves.
+macro_rules! splits {
+    ($stream:ident) => {
+        /// The two directions apart.
+        impl $stream {
+            /// Splits the stream into a reading and a writing half, for use in one task: both
+            /// borrow the stream.
+            pub fn split(&mut self) -> (ReadHalf<'_, Self>, WriteHalf<'_, Self>) {
+                (ReadHalf { stream: self }, WriteHalf { stream: self })
+            }
+
+            /// Splits the stream into a reading and a writing half, which two tasks can own. The
+            /// halves share an allocation.
+            ///
+            /// Dropping the writing half shuts down the sending direction.
+            pub fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
+                let stream = Arc::new(self);
+                let write = OwnedWriteHalf { stream: stream.clone(), shuts_down: true };
+                (OwnedReadHalf { stream }, write)
+            }
+        }
+
+        impl sealed::Stream for $stream {
+            fn end_sending(&self) {
+                let _ = self.get_ref().shutdown(Shutdown::Write);
+            }
+        }
+    };
 }
 
-pub(super) fn owned<S: sealed::Stream>(stream: S) -> (OwnedReadHalf<S>, OwnedWriteHalf<S>) {
-    let stream = Arc::new(stream);
-    let write = OwnedWriteHalf { stream: stream.clone(), shuts_down: true };
-    (OwnedReadHalf { stream }, write)
-}
+splits!(TcpStream);
+#[cfg(unix)]
+splits!(UnixStream);
 
 /// A borrowed reading half of a stream; made by [`TcpStream::split`]. Dereferences to the stream.
 pub struct ReadHalf<'stream, S = TcpStream> {

@@ -10,13 +10,12 @@ macro_rules! stream {
             }
         }
 
-        /// Reading and writing without waiting, and the two directions apart.
+        /// Reading and writing without waiting.
         ///
         /// # Errors
         ///
-        /// What begins with `try_` fails with `WouldBlock` when it would have to wait: when there
-        /// is no data, or no room. Otherwise the errors are those of the system call. All fail when
-        /// the runtime has ended.
+        /// `WouldBlock` when it would have to wait: when there is no data, or no room. Otherwise
+        /// the errors are those of the system call. All fail when the runtime has ended.
         impl $type {
             /// Reads available data without waiting.
             pub fn try_read(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
@@ -52,29 +51,9 @@ macro_rules! stream {
             ) -> std::io::Result<usize> {
                 self.0.try_with(arc::io::Direction::Write, |mut it| it.write_vectored(buffers))
             }
-
-            /// Splits the stream into a reading and a writing half, for use in one task: both
-            /// borrow the stream.
-            pub fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
-                crate::net::split::borrowed(self)
-            }
-
-            /// Splits the stream into a reading and a writing half, which two tasks can own. The
-            /// halves share an allocation.
-            ///
-            /// Dropping the writing half shuts down the sending direction.
-            pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-                crate::net::split::owned(self)
-            }
         }
 
-        impl crate::net::split::sealed::Stream for $type {
-            fn end_sending(&self) {
-                let _ = self.0.get_ref().shutdown(std::net::Shutdown::Write);
-            }
-        }
-
-        crate::io::ready::readiness!($type);
+        crate::net::ready::readiness!($type);
 
         // Closing it shuts down the sending direction.
         crate::forward::reads_by! { [] $type, |this| std::pin::Pin::new(&mut &this.0) }

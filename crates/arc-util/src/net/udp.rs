@@ -4,7 +4,7 @@ use super::buffers::{DATAGRAM_MAX, append};
 use super::datagrams::datagrams;
 use super::names::{ToSocketAddrs, first, lookup_host, no_address};
 use super::options::{hops as checked_hops, options, wraps};
-use crate::io::ready::readiness;
+use crate::net::ready::readiness;
 use arc::io::{Async, Direction};
 use arc::net::SocketAddr;
 use bytes::BufMut;

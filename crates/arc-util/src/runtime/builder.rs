@@ -1,18 +1,16 @@
-//! How a runtime is configured.
+//! How a runtime is configured. What builds one stands with what is built: `build` in `runtime.rs`,
+//! and `build_local` in `local.rs`.
 
-use super::local::{LocalOptions, LocalRuntime};
 use super::panics::UnhandledPanic;
-use super::runtime::Runtime;
-use super::watch::{self, Reports};
+use super::watch::Reports;
 use crate::task::TaskInfo;
 use arc::runtime as core;
 use std::borrow::{Borrow, BorrowMut};
 use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Configures and builds a [`Runtime`].
+/// Configures and builds a [`Runtime`](super::Runtime).
 ///
 /// It is arc's [builder](core::Builder), with what watches the runtime: the list of tasks, reports
 /// of polls that last for too long, counts of each worker, and what a shutdown has ended. Its
@@ -30,9 +28,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone)]
 pub struct Builder {
-    core: core::Builder,
-    reports: Reports,
-    unhandled_panic: UnhandledPanic,
+    pub(super) core: core::Builder,
+    pub(super) reports: Reports,
+    pub(super) unhandled_panic: UnhandledPanic,
 }
 
 /// For types around it that derive this. It shows nothing of what is set.
@@ -268,35 +266,6 @@ impl Builder {
     pub fn report_long_polls(&mut self, report: bool) -> &mut Self {
         self.reports = Reports::new(self.reports.limit, report);
         self
-    }
-
-    /// Builds the runtime and starts its threads.
-    ///
-    /// # Errors
-    ///
-    /// The system's, with its number: it has no descriptors left for the reactor ("Too many open
-    /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
-    /// were started already have ended when this returns.
-    pub fn build(&mut self) -> io::Result<Runtime> {
-        watch::attach();
-        #[cfg(feature = "trace")]
-        arc_trace::attach();
-        let runtime = Runtime::from(self.core.build()?);
-        let ends_by_panic = self.unhandled_panic == UnhandledPanic::ShutdownRuntime;
-        runtime.watched().configure(self.reports.clone(), ends_by_panic);
-        Ok(runtime)
-    }
-
-    /// Builds a runtime for tasks that need not be `Send`.
-    ///
-    /// Call it on a builder of [`new_current_thread`](Self::new_current_thread). tokio panics for
-    /// other builders. Here the tasks that are `Send` then run on the workers.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Self::build).
-    pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
-        LocalRuntime::build(self)
     }
 }
 

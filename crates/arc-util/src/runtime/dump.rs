@@ -1,9 +1,13 @@
 //! What every task does, when a program hangs.
 
 use super::handle::Handle;
+#[cfg(unix)]
+use crate::signal::unix::SignalKind;
 use crate::task::TaskInfo;
 use arc::task::Id;
 use std::fmt;
+#[cfg(unix)]
+use std::io;
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
 
@@ -41,8 +45,58 @@ struct Activity {
     rate: Option<f64>,
 }
 
+impl Handle {
+    /// Describes every unfinished task, for a report of a program that hangs. Unlike tokio's, it
+    /// does not wait for the tasks, and has no traces of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::runtime::Handle;
+    /// # #[arc::main]
+    /// # async fn main() {
+    /// let task = arc::task::spawn_named("waiter", std::future::pending::<()>());
+    /// let dump = Handle::current().dump();
+    /// assert!(dump.to_string().contains("\"waiter\", spawned at "));
+    /// # task.abort();
+    /// # }
+    /// ```
+    pub fn dump(&self) -> Dump {
+        Dump::take(self)
+    }
+
+    /// Prints a [`dump`](Self::dump) to standard error whenever the process receives a signal. From
+    /// the second one on, the report says since when at least each task has not been polled.
+    ///
+    /// A thread of its own prints, so that it does so even when all workers hang. The thread, and
+    /// the handler of the signal, stay until the process ends: call this once. The system's default
+    /// action of the signal is replaced. SIGQUIT, which ctrl-\\ sends, is meant for this.
+    ///
+    /// # Errors
+    ///
+    /// Fails when programs cannot listen for the signal, when there is no such signal, and when no
+    /// descriptors or threads are left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc_util::runtime::Handle;
+    /// use arc_util::signal::unix::SignalKind;
+    /// # #[arc::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// Handle::current().dump_on_signal(SignalKind::quit())?;
+    /// // kill -QUIT
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(unix)]
+    pub fn dump_on_signal(&self, kind: SignalKind) -> io::Result<()> {
+        on_signal::start(self.clone(), kind)
+    }
+}
+
 impl Dump {
-    pub(super) fn take(handle: &Handle) -> Self {
+    fn take(handle: &Handle) -> Self {
         let first = Self::look(handle);
         if first.waits.are_sure() {
             return first;
@@ -289,9 +343,10 @@ use waits::{Asked, Finding};
 
 /// Prints a dump to standard error whenever the process gets a signal.
 #[cfg(unix)]
-pub(super) mod on_signal {
+mod on_signal {
+    use super::SignalKind;
     use super::{Dump, Handle};
-    use crate::signal::unix::{SignalKind, register};
+    use crate::signal::unix::register;
     use std::io::{self, Read, Write};
     use std::os::unix::net::UnixStream;
     use std::thread;
@@ -301,7 +356,7 @@ pub(super) mod on_signal {
     const FIRST: Duration = Duration::from_millis(100);
 
     /// Starts the thread that prints.
-    pub(crate) fn start(handle: Handle, kind: SignalKind) -> io::Result<()> {
+    pub(super) fn start(handle: Handle, kind: SignalKind) -> io::Result<()> {
         let (reader, writer) = UnixStream::pair()?;
         // Not a task: the workers may be what hangs.
         thread::Builder::new().name("arc-dump".to_owned()).spawn(|| print_each(handle, reader))?;

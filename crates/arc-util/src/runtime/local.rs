@@ -75,6 +75,20 @@ impl Drop for Tasks {
 #[non_exhaustive]
 pub struct LocalOptions {}
 
+impl Builder {
+    /// Builds a runtime for tasks that need not be `Send`.
+    ///
+    /// Call it on a builder of [`new_current_thread`](Self::new_current_thread). tokio panics for
+    /// other builders. Here the tasks that are `Send` then run on the workers.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build).
+    pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
+        LocalRuntime::build(self)
+    }
+}
+
 impl LocalRuntime {
     /// Creates a runtime with the default options.
     ///
@@ -85,7 +99,7 @@ impl LocalRuntime {
         Self::build(&mut Builder::new_current_thread())
     }
 
-    pub(super) fn build(builder: &mut Builder) -> io::Result<Self> {
+    fn build(builder: &mut Builder) -> io::Result<Self> {
         let runtime = builder.build()?;
         let tasks = Tasks { handle: runtime.handle().clone(), set: Some(LocalSet::new()) };
         Ok(Self { tasks, runtime })

@@ -29,11 +29,14 @@ pub struct RuntimeMetrics {
     handle: Handle,
 }
 
-impl RuntimeMetrics {
-    pub(super) fn new(handle: Handle) -> Self {
-        Self { handle }
+impl Handle {
+    /// Returns a view of the runtime's numbers.
+    pub fn metrics(&self) -> RuntimeMetrics {
+        RuntimeMetrics { handle: self.clone() }
     }
+}
 
+impl RuntimeMetrics {
     /// Returns the number of workers.
     pub fn num_workers(&self) -> usize {
         self.handle.workers()

@@ -3,7 +3,8 @@
 use super::builder::Builder;
 use super::handle::Handle;
 use super::metrics::RuntimeMetrics;
-use super::watch::Watched;
+use super::panics::UnhandledPanic;
+use super::watch::{Watched, observer};
 use crate::task::TaskInfo;
 use arc::runtime as core;
 use arc::runtime::EnterGuard;
@@ -52,10 +53,6 @@ impl fmt::Debug for Reader {
 }
 
 impl Runtime {
-    pub(super) fn watched(&self) -> &Watched {
-        &self.reader.0
-    }
-
     /// Builds a runtime with one worker per core. See [`Builder`] for more.
     ///
     /// # Errors
@@ -163,6 +160,25 @@ impl Runtime {
     pub fn shutdown_background(self) {
         self.reader.0.needs_no_list();
         self.core.shutdown_background();
+    }
+}
+
+impl Builder {
+    /// Builds the runtime and starts its threads.
+    ///
+    /// # Errors
+    ///
+    /// The system's, with its number: it has no descriptors left for the reactor ("Too many open
+    /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
+    /// were started already have ended when this returns.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        observer::attach();
+        #[cfg(feature = "trace")]
+        arc_trace::attach();
+        let runtime = Runtime::from(self.core.build()?);
+        let ends_by_panic = self.unhandled_panic == UnhandledPanic::ShutdownRuntime;
+        runtime.reader.0.configure(self.reports.clone(), ends_by_panic);
+        Ok(runtime)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Datagram sockets of the Unix domain.
 
 use super::address::{address_of, explain};
-use crate::io::ready::readiness;
 use crate::net::buffers::{DATAGRAM_MAX, append};
 use crate::net::datagrams::datagrams;
 use crate::net::options::{options, wraps};
+use crate::net::ready::readiness;
 use arc::io::{Async, Direction};
 use arc::time::sleep;
 use bytes::BufMut;

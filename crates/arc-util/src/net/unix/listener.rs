@@ -4,7 +4,7 @@ use super::address::{address_of, explain};
 use super::stream::UnixStream;
 use crate::net::options::{options, wraps};
 use crate::net::pause::after_refusal;
-use crate::net::tcp::poll_accept;
+use crate::net::tcp::listener::poll_accept;
 use arc::io::Async;
 use std::io::{self, ErrorKind};
 use std::os::unix::net::{self, SocketAddr};

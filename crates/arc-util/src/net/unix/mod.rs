@@ -8,7 +8,7 @@ mod datagram;
 mod listener;
 pub mod pipe;
 mod socket;
-mod stream;
+pub(super) mod stream;
 #[cfg(all(feature = "ucred", target_os = "linux"))]
 mod ucred;
 

@@ -3,10 +3,10 @@
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
 use crate::forward::{reads_by, writes_by};
-use crate::io::ready::readiness;
 use crate::kernel::would_block;
 use crate::net::buffers::{READ_MAX, append};
 use crate::net::options::has_descriptor;
+use crate::net::ready::readiness;
 use arc::io::{Async, Direction};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};

@@ -3,7 +3,6 @@
 use super::address::{address_of, explain, to_socket2};
 #[cfg(all(feature = "ucred", target_os = "linux"))]
 use super::ucred::UCred;
-use super::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::net::options::{options, wraps};
 use crate::net::stream::stream;
 use arc::io::Async;

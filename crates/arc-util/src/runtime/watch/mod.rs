@@ -4,11 +4,11 @@
 //! All of it is one observer of arc's core, which hears of the events of every runtime. It keeps no
 //! list of tasks: the core has one, which is walked when somebody asks.
 
-mod observer;
+pub(super) mod observer;
 mod report;
 
-pub(super) use observer::attach;
 pub(super) use report::Reports;
+use report::lock;
 
 use crate::task::{TaskInfo, TaskState};
 use arc::observe::{Kind, Note};
@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::RefUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 /// A runtime, and what is known of it.
@@ -299,8 +299,4 @@ fn root(id: arc::task::Id, note: &Note, sighting: &Sighting) -> TaskInfo {
     debug_assert_eq!(note.kind(), Kind::BlockOn);
     let state = TaskState::InBlockOn { time: sighting.time() };
     TaskInfo { state, ..TaskInfo::new(id, note) }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,10 @@
 //! Reports of polls that last for too long.
 
-use super::lock;
 use crate::task::TaskInfo;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 use std::{env, mem, thread};
 
@@ -88,4 +87,9 @@ fn print_by_default() -> bool {
         });
     }
     cfg!(debug_assertions)
+}
+
+/// A panic under one of these locks breaks nothing that it guards.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
