@@ -5,7 +5,6 @@ use crate::common::*;
 use arc::runtime::{Builder, Handle, Runtime, RuntimeFlavor, may_block};
 use arc::task::spawn_blocking;
 use arc::time::sleep;
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
