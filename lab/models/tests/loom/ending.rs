@@ -227,13 +227,21 @@ fn task_that_is_woken_at_the_end_is_not_dropped_by_who_wakes_it() {
 fn task_that_is_spawned_at_the_end_has_ended() {
     race_within(
         3,
-        || frugal(1),
-        |shared| spawn_on(shared, note(), pending::<()>()).abort_handle(),
-        |shared| {
+        || (frugal(1), Dropped::default()),
+        |(shared, dropped)| {
+            let guard = OnDrop(dropped.clone());
+            let held = async move {
+                pending::<()>().await;
+                drop(guard);
+            };
+            spawn_on(shared, note(), held).abort_handle()
+        },
+        |(shared, _)| {
             // Nobody is in a loop.
             end::begin(shared);
         },
-        |shared, handle, ()| {
+        |(shared, dropped), handle, ()| {
+            dropped.wait();
             assert!(handle.is_finished());
             assert!(is_closed(shared));
         },
