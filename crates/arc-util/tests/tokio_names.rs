@@ -392,11 +392,12 @@ async fn what_limits_a_future_lends_it_and_gives_it_back() {
 #[cfg(unix)]
 #[arc::test]
 async fn a_socket_that_is_not_registered_becomes_a_descriptor_and_comes_back() {
-    use arc_util::net::{TcpSocket, UnixSocket, UnixStream};
+    use arc_util::net::{TcpSocket, TcpStream, UnixSocket, UnixStream};
+    use std::net::SocketAddr;
     use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
-    fn streams<S: AsRef<S>>(stream: &S) -> &S {
-        stream.as_ref()
+    fn peer(stream: &impl AsRef<TcpStream>) -> SocketAddr {
+        stream.as_ref().peer_addr().unwrap()
     }
 
     let socket = TcpSocket::new_v4().unwrap();
@@ -407,12 +408,13 @@ async fn a_socket_that_is_not_registered_becomes_a_descriptor_and_comes_back() {
     assert_eq!((socket.as_raw_fd(), socket.local_addr().unwrap()), (number, address));
     let listener = socket.listen(1).unwrap();
     let stream = TcpSocket::new_v4().unwrap().connect(address).await.unwrap();
-    assert_eq!(streams(&stream).peer_addr().unwrap(), listener.local_addr().unwrap());
+    assert_eq!(peer(&stream), listener.local_addr().unwrap());
+    assert_eq!(peer(&stream.into_split().0), address);
 
     let socket = UnixSocket::from(OwnedFd::from(UnixSocket::new_datagram().unwrap()));
     drop(socket.datagram().unwrap());
     let (near, _far) = UnixStream::pair().unwrap();
-    assert!(std::ptr::eq(streams(&near), &near));
+    assert!(std::ptr::eq(AsRef::<UnixStream>::as_ref(&near), &near));
 
     // Nobody closes it after that: the next one gets another number.
     let number = || UnixSocket::new_stream().unwrap().into_raw_fd();
