@@ -28,7 +28,7 @@ use crate::hooks::tell;
 use crate::panic::{ignore_panic, wake};
 use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
-use crate::sync::thread::JoinHandle;
+use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, Duration, lock};
 use std::iter;
 
@@ -97,7 +97,9 @@ pub(crate) fn join(shared: &Arc<Shared>, threads: Vec<JoinHandle<()>>, limit: Du
 
     // Threads that have not signed off cannot be joined without a limit.
     if shared.crew.wait_for_all(myself, limit) {
-        for thread in threads {
+        // A thread-local of one of them may have had the runtime, so that it is this thread.
+        let others = |thread: &JoinHandle<()>| thread.thread().id() != thread::current().id();
+        for thread in threads.into_iter().filter(others) {
             ignore_panic(|| drop(thread.join()));
         }
     }

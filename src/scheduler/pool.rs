@@ -12,7 +12,7 @@
 //! documentation says what it must not do.
 
 use crate::registry::Record;
-use crate::scheduler::queue::Runnable;
+use crate::scheduler::queue::{BATCH_MAX, Runnable};
 use crate::sync::{Arc, Condvar, Duration, Mutex, PoisonError, lock};
 use std::collections::VecDeque;
 use std::io::Result;
@@ -104,6 +104,9 @@ impl<R> Pool<R> {
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.free -= 1;
         let job = state.jobs.pop_front();
+        if state.jobs.is_empty() {
+            state.jobs.shrink_to(BATCH_MAX);
+        }
 
         // There was none for long enough, or the pool was closed.
         if job.is_none() {

@@ -21,7 +21,7 @@ use concurrent_queue::ConcurrentQueue;
 pub(crate) type Runnable<R> = async_task::Runnable<Arc<Record<R>>>;
 
 /// How many runnables a worker takes from another queue at once, at most. It polls none meanwhile.
-/// As many fit into the ring of its own queue.
+/// As many fit into the ring of its own queue, and other lists keep room for so many.
 pub(crate) const BATCH_MAX: usize = 256;
 
 /// The queue of a worker. A bounded queue costs half as much as an unbounded one, for each item. So

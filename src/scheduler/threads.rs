@@ -53,6 +53,7 @@ pub(crate) fn start(
     let Builder { thread_name, thread_stack_size, .. } = &shared.config;
     let builder = thread::Builder::new().name(thread_name(purpose)).stack_size(*thread_stack_size);
     builder.spawn(move || {
+        // It signs off when this closure is dropped, after all else.
         let shared = &signed_on.0;
         let role = Role::OwnThread(shared.id, None);
 
@@ -86,14 +87,11 @@ impl Drop for SignedOn {
     }
 }
 
-/// The calling thread runs a worker: one of its own, or that of a current-thread runtime.
-///
-/// The fields are dropped in their order. The thread runs no worker any more when it leaves the
-/// loop, so that what is woken after that goes into the injector. In a queue of the worker's own
-/// nobody would find it, once the runtime is closed.
+/// The calling thread runs a worker: one of its own, or that of a current-thread runtime. What it
+/// spawns and wakes meanwhile goes into the worker's queue.
 pub(crate) struct InLoop {
     pub(crate) worker: Rc<Worker>,
-    context: Option<context::Guard>,
+    _context: context::Guard,
 }
 
 impl InLoop {
@@ -103,20 +101,18 @@ impl InLoop {
             return None;
         }
 
-        // From here on, what this thread spawns and wakes goes into the worker's queue.
+        // The context has the worker as well: for what is spawned in a poll.
         let worker = Rc::new(Worker::new(shared.clone(), worker));
         let running = Some(worker.clone());
-        let context = Some(context::enter(Role::Polling, shared.clone(), running));
-        Some(Self { worker, context })
+        let context = context::enter(Role::Polling, shared.clone(), running);
+        Some(Self { worker, _context: context })
     }
 }
 
 impl Drop for InLoop {
-    /// R1 and R2 of `crew.rs`.
+    /// R1 and R2 of `crew.rs`. No user code runs in here, but what the end drops, and that finds
+    /// another context: so nothing is left in the queue of a worker that nobody runs.
     fn drop(&mut self) {
-        // First, as said above: from here on this thread runs no worker.
-        self.context = None;
-
         let shared = &self.worker.shared;
         shared.sleepers.end(self.worker.index);
         tell!(leaves_worker(shared.id.0, self.worker.index));

@@ -26,7 +26,7 @@ use crate::hooks::{sim, tell};
 use crate::panic::wake;
 use crate::scheduler::budget;
 use crate::scheduler::policy::{EVEN_OUT_ONE_IN, Stretch};
-use crate::scheduler::queue;
+use crate::scheduler::queue::{self, BATCH_MAX};
 use crate::scheduler::shared::{Runnable, Shared, WorkerShared};
 use crate::sync::{Arc, Instant, Ordering};
 use std::cell::RefCell;
@@ -247,8 +247,10 @@ impl Worker {
         self.wake_collected();
     }
 
-    /// Wakes what a look at the kernel has brought.
+    /// Wakes what a look at the kernel has brought. The memory of a great batch goes with it.
     pub(crate) fn wake_collected(&self) {
-        self.wakers.borrow_mut().drain(..).for_each(wake);
+        let mut wakers = self.wakers.borrow_mut();
+        wakers.drain(..).for_each(wake);
+        wakers.shrink_to(BATCH_MAX);
     }
 }

@@ -125,6 +125,9 @@ impl<T> Drop for JoinHandle<T> {
 
 /// Aborts a task, from anywhere. Dropping the handle has no effect on the task.
 ///
+/// As a [`JoinHandle`] does, it keeps the descriptors of the task's runtime, also of one that has
+/// ended. So drop what you need no more.
+///
 /// # Examples
 ///
 /// ```

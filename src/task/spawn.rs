@@ -220,6 +220,8 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
 
     // From here on the end of the runtime can wake it, and so find it.
     record.set_waker(runnable.waker());
+
+    // Fallible: there is no output if the end drops the future.
     let handle = JoinHandle { task: Some(AssertUnwindSafe(task.fallible())), record };
     (runnable, handle)
 }
@@ -229,8 +231,12 @@ fn wake_up(runnable: Runnable) {
     if let Err(late) = context::schedule(runnable) {
         // The task was woken while its runtime ended. It must be dropped, but not here: the thread
         // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
-        // if no thread can be started.
-        let _ = thread::Builder::new().spawn(move || drop(late));
+        // if no thread can be started. As in `end::close`, its drop finds the runtime.
+        let runtime = late.metadata().runtime.clone();
+        let _ = thread::Builder::new().spawn(move || {
+            let _context = context::enter(Role::Ending, runtime, None);
+            drop(late);
+        });
     }
 }
 

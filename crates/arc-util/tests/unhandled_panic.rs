@@ -1,7 +1,7 @@
 //! `UnhandledPanic`: the panic of a task may end its runtime, and every `block_on` of it.
 
 use crate::core_common::*;
-use arc_util::runtime::{Builder, Handle, Runtime, UnhandledPanic};
+use arc_util::runtime::{Builder, Handle, LocalOptions, Runtime, UnhandledPanic};
 use arc_util::task::LocalSet;
 use std::future::pending;
 use std::thread;
@@ -105,6 +105,52 @@ fn a_shutdown_ends_every_block_on() {
         entered.wait_for(1);
         drop(runtime);
         expect_told(&inside.join().unwrap());
+    });
+}
+
+/// Whatever runs local tasks beside those of the runtime hears of it, too.
+#[test]
+fn local_tasks_end_with_the_runtime() {
+    with_each(|runtime| {
+        let set = LocalSet::new();
+        drop(runtime.spawn(async { panic!("{ON_PURPOSE}") }));
+        expect_told(&panic_of(|| set.block_on(&runtime, pending::<()>())));
+    });
+    within_deadline(|| {
+        let mut builder = Builder::new_current_thread();
+        builder.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+        let runtime = builder.build_local(LocalOptions::default()).unwrap();
+        drop(runtime.spawn_local(async {
+            drop(arc::spawn(async { panic!("{ON_PURPOSE}") }));
+        }));
+        expect_told(&panic_of(|| runtime.block_on(pending::<()>())));
+    });
+}
+
+/// A hook may have spawned it: then `build` is still under way.
+#[test]
+fn a_panic_before_the_runtime_is_built_ends_it() {
+    within_deadline(|| {
+        for _ in 0..rounds(500) {
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(1).unhandled_panic(UnhandledPanic::ShutdownRuntime);
+            let runtime =
+                builder.on_thread_start(|| drop(arc::spawn(async { panic!("{ON_PURPOSE}") })));
+            let runtime = runtime.build().unwrap();
+            expect_told(&panic_of(|| runtime.block_on(pending::<()>())));
+        }
+    });
+}
+
+/// Who takes the core's runtime takes it without the policy.
+#[test]
+fn the_cores_runtime_goes_on() {
+    with_each(|runtime| {
+        let core = arc::runtime::Runtime::from(runtime);
+        let task = core.spawn(async { panic!("{ON_PURPOSE}") });
+        assert!(core.block_on(task).unwrap_err().is_panic());
+        let again = Runtime::from(core);
+        assert_eq!(again.block_on(again.spawn(async { 5 })).unwrap(), 5);
     });
 }
 

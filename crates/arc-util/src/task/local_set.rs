@@ -293,6 +293,8 @@ impl LocalSet {
     /// Panics when the future does, and where `block_on` does.
     #[track_caller]
     pub fn block_on<F: Future>(&self, runtime: &Handle, future: F) -> F::Output {
+        // It panics if the panic of a task ends its runtime, which the core's does not.
+        let runtime = crate::runtime::Handle::from(runtime.clone());
         boxed_if_large!(future, runtime.block_on(self.run_until(future)))
     }
 }

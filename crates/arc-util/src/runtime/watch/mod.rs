@@ -28,7 +28,9 @@ pub(super) struct Watched {
     reports: OnceLock<Reports>,
     /// The runtime ends when a task of it panics. Set by `build`.
     ends_by_panic: AtomicBool,
-    /// A task has panicked, or the runtime was closed.
+    /// A task has panicked, perhaps before `build` has set what follows from that.
+    has_panicked: AtomicBool,
+    /// A task has panicked that ends the runtime, or the runtime was closed.
     has_ended: AtomicBool,
     /// The futures in `block_on` that the last tick has found.
     roots: Mutex<Vec<(u64, Sighting)>>,
@@ -94,6 +96,7 @@ impl Watched {
             workers: (0..handle.workers()).map(|_| Arc::default()).collect(),
             reports: OnceLock::new(),
             ends_by_panic: AtomicBool::new(false),
+            has_panicked: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
             roots: Mutex::default(),
             unfinished: Mutex::default(),
@@ -115,7 +118,18 @@ impl Watched {
     pub(super) fn configure(&self, reports: Reports, ends_by_panic: bool) {
         // A runtime is built once.
         let _ = self.reports.set(reports);
-        self.ends_by_panic.store(ends_by_panic, Ordering::Relaxed);
+
+        // A task of a hook may panic before this. SeqCst pairs with `panics`: one of the two sees
+        // what the other one has stored.
+        self.ends_by_panic.store(ends_by_panic, Ordering::SeqCst);
+        if self.has_panicked.load(Ordering::SeqCst) {
+            self.end_if_a_panic_does();
+        }
+    }
+
+    /// The runtime becomes one of the core's, which goes on after a panic.
+    pub(super) fn forget_policy(&self) {
+        self.ends_by_panic.store(false, Ordering::Relaxed);
     }
 
     /// Whether every `block_on` of the runtime has to panic. Relaxed is enough: the end of the
@@ -127,7 +141,13 @@ impl Watched {
 
     /// A task or a job of the runtime panics on this thread. Its handle does not tell yet.
     fn panics(&self) {
-        if self.ends_by_panic.load(Ordering::Relaxed) {
+        self.has_panicked.store(true, Ordering::SeqCst);
+        self.end_if_a_panic_does();
+    }
+
+    fn end_if_a_panic_does(&self) {
+        // SeqCst pairs with `configure`.
+        if self.ends_by_panic.load(Ordering::SeqCst) {
             self.has_ended.store(true, Ordering::Relaxed);
             self.handle.shutdown_background();
         }
