@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
 mod kind;
+#[allow(clippy::duplicate_mod, reason = "once for each kind of runtime")]
 #[path = "../../../../tests/common/runtimes.rs"]
 mod runtimes;
 
