@@ -318,6 +318,32 @@ fn racing_with_wakes_and_other_aborts() {
     });
 }
 
+/// The place of a task that was aborted is used again, and its next tenant lives.
+#[test]
+fn an_old_handle_does_nothing_to_the_next_tenant_of_its_place() {
+    with_each_flavor(|runtime| {
+        for _ in 0..200 {
+            let old = runtime.spawn(async {});
+            let abort = old.abort_handle();
+            assert_eq!(abort.id(), old.id());
+            runtime.block_on(old).unwrap();
+            assert!(abort.is_finished());
+            let next = runtime.spawn(async {
+                yield_now().await;
+                7
+            });
+            abort.abort();
+            assert_eq!(runtime.block_on(next).unwrap(), 7);
+            let aborted = runtime.spawn(pending::<()>());
+            let abort = aborted.abort_handle();
+            assert!(!abort.is_finished());
+            abort.clone().abort();
+            assert!(runtime.block_on(aborted).unwrap_err().is_cancelled());
+            wait_until("it has ended", || abort.is_finished());
+        }
+    });
+}
+
 #[test]
 fn after_the_runtime_has_ended_does_nothing() {
     with_each_size(|runtime| {

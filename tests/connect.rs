@@ -9,15 +9,6 @@ use std::io::{ErrorKind, Result};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 
-/// Where nobody listens, and nobody else begins to: it is bound, not listening.
-fn refusing() -> (Socket, SocketAddr) {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    socket.bind(&any.into()).unwrap();
-    let address = socket.local_addr().unwrap().as_socket().unwrap();
-    (socket, address)
-}
-
 /// That the operation fails, and with the error of std's.
 #[track_caller]
 fn fails_as_std<T, S>(result: Result<T>, of_std: Result<S>) -> ErrorKind {

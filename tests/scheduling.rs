@@ -31,17 +31,6 @@ fn spawn_that_count(count: usize, ran: Counter) {
     }
 }
 
-/// A long poll, which nobody but the tasks behind it ends.
-fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
-    let ran = Counter::new();
-    let task = runtime.spawn(async move {
-        spawn_that_count(count, ran);
-        ran.wait_for(count);
-    });
-    wait_until("the poll is over", || task.is_finished());
-    runtime.block_on(task).unwrap();
-}
-
 #[test]
 fn tasks_queued_behind_a_long_poll_are_run_by_others() {
     on_each([2, 4], |runtime| {
@@ -57,17 +46,6 @@ fn tasks_queued_behind_a_long_poll_are_run_by_others() {
             }
         }
     });
-}
-
-/// Whether polls count as short depends on what else the machine does. So this is tried until it
-/// comes out as it must.
-fn with_short_polls(workers: usize, is_seen: fn(&Runtime) -> bool) {
-    let comes_out = move |_| {
-        let runtime = runtime(workers);
-        make_polls_short(&runtime);
-        is_seen(&runtime)
-    };
-    within_deadline(move || assert!((0..100).any(comes_out)));
 }
 
 /// However many there are: none has its turn twice while another waits for one. (When polls become
@@ -452,12 +430,6 @@ fn a_flood_of_tasks_overflows_no_queue() {
 }
 
 // Helpers.
-
-/// As many short polls as it takes until the workers know that polls are short. (Nothing is
-/// asserted that needs it to be enough.)
-fn make_polls_short(runtime: &Runtime) {
-    runtime.block_on(runtime.spawn(yields(10_000))).unwrap();
-}
 
 /// Tasks that all wait, in their polls, until as many as there are workers do.
 fn spawn_that_meet(count: usize) -> Vec<JoinHandle<()>> {

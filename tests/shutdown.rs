@@ -12,7 +12,7 @@ use std::future::{pending, poll_fn};
 use std::io;
 use std::mem::take;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -604,6 +604,114 @@ fn dropped_under_its_own_guard_it_waits_for_its_jobs_as_ever() {
         wait_for_end(&handle);
         pause.pass();
         assert_eq!(dropping.join().unwrap(), 1, "it did not wait for the job");
+    });
+}
+
+/// The thread that drops it is in a job, but in none of that runtime.
+#[test]
+fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
+    with_sizes(|workers| {
+        let outer = runtime(workers);
+        let job = outer.spawn_blocking(move || {
+            let (stopped, pause, ended) = (Counter::new(), Pause::new(), Gate::new());
+            let mut builder = builder(workers).on_thread_stop(move || _ = stopped.add()).clone();
+            let inner = builder.build().unwrap();
+            let handle = inner.handle().clone();
+            let _guard = handle.enter();
+            drop(inner.spawn_blocking(move || {
+                pause.here();
+                ended.open();
+            }));
+            pause.reached();
+            let opener = thread::spawn(move || {
+                // The job alone is left: time to return too early.
+                stopped.wait_for(workers);
+                thread::sleep(millis(20));
+                pause.pass();
+            });
+            drop(inner);
+            let waited = ended.is_open();
+            opener.join().unwrap();
+            waited
+        });
+        assert!(outer.block_on(job).unwrap());
+    });
+}
+
+#[test]
+fn a_job_that_entered_another_runtime_can_drop_its_own() {
+    with_sizes(|workers| {
+        let (own, other) = (runtime(workers), runtime(workers));
+        let (handle, ended) = (own.handle().clone(), Gate::new());
+        drop(handle.spawn_blocking(move || {
+            let _guard = other.enter();
+            drop(own);
+            ended.open();
+        }));
+        ended.wait();
+    });
+}
+
+/// The last that has the runtime is a task of it, when another task ends it.
+#[test]
+fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
+    with_sizes(|workers| {
+        let runtime = Arc::new(runtime(workers));
+        let owner = runtime.spawn(holds(runtime.clone()));
+        let gate = Gate::new();
+        let ending = runtime.spawn(async move {
+            gate.wait();
+            Handle::current().shutdown_background();
+        });
+        drop(runtime);
+        gate.open();
+        wait_for_all(&[owner, ending]);
+    });
+}
+
+/// A job that waits until a value is dropped, and that value.
+fn waits_for_a_drop(handle: &Handle) -> (mpsc::Sender<()>, JoinHandle<()>) {
+    let (held, dropped) = mpsc::channel::<()>();
+    let begun = Gate::new();
+    let job = handle.spawn_blocking(move || {
+        begun.open();
+        dropped.recv().unwrap_err();
+    });
+    begun.wait();
+    (held, job)
+}
+
+/// The same while jobs run on. Whichever of the futures is dropped first, they all are: a
+/// job waits for each.
+#[test]
+fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
+    with_sizes(|workers| {
+        let runtime = Arc::new(runtime(workers));
+        let ((early, first), (late, second)) =
+            (waits_for_a_drop(&runtime), waits_for_a_drop(&runtime));
+        let mut tasks = vec![first, second];
+        tasks.push(runtime.spawn(holds(early)));
+        tasks.push(runtime.spawn(holds(runtime.clone())));
+        tasks.push(runtime.spawn(holds(late)));
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        tasks.push(handle.spawn(async { Handle::current().shutdown_background() }));
+        wait_for_all(&tasks);
+    });
+}
+
+/// Nor for those of another runtime that the task has.
+#[test]
+fn a_runtime_that_a_task_of_another_drops_at_the_end_does_not_wait_for_jobs() {
+    with_sizes(|workers| {
+        let (outer, inner) = (runtime(workers), runtime(workers));
+        let ((early, first), (late, second)) = (waits_for_a_drop(&inner), waits_for_a_drop(&inner));
+        // Whichever of the futures is dropped first.
+        drop(outer.spawn(holds(early)));
+        drop(outer.spawn(holds(inner)));
+        drop(outer.spawn(holds(late)));
+        drop(outer);
+        wait_for_all(&[first, second]);
     });
 }
 

@@ -408,3 +408,14 @@ fn a_join_error_passes_for_one_of_io() {
         assert!(error.to_string().contains("panicked with message \"lost"), "{error}");
     });
 }
+
+#[test]
+fn handles_tell_their_task_and_nothing_else() {
+    with_each_flavor(|runtime| {
+        let task = runtime.spawn(pending::<()>());
+        let (id, abort) = (task.id().to_string(), task.abort_handle());
+        let (task, abort) = (format!("{task:?}"), format!("{abort:?}"));
+        assert!(task.contains(&id) && abort.contains(&id), "{task} {abort}");
+        assert!(!abort.contains("Waker") && !task.contains("location"), "{task} {abort}");
+    });
+}

@@ -4,22 +4,25 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod auto_traits;
+pub mod basics;
+mod kind;
 mod runtimes;
 mod time_limit;
 
+pub use self::basics::*;
 #[allow(unused_imports, reason = "arc-util's tests have its own")]
 pub use self::runtimes::{
-    builder, builders, current_thread, on_current_thread, on_each, runtime,
-    with_a_job_about_to_begin, with_each_flavor, with_each_size, with_short_polls,
+    builder, builders, current_thread, make_polls_short, on_current_thread, on_each, runtime,
+    tasks_behind_a_long_poll_run, with_a_job_about_to_begin, with_each_flavor, with_each_size,
+    with_short_polls,
 };
 #[allow(unused_imports, reason = "arc-util's tests have its own")]
 pub use self::time_limit::{Elapsed, Timeout, timeout, timeout_at};
 pub use crate::net_common::LIMIT as DEADLINE;
 pub use crate::net_common::*;
 use crate::this_program;
-use arc::runtime::{Builder, Handle, Runtime};
-use arc::task::{JoinHandle, yield_now};
-use std::cell::Cell;
+use arc::runtime::Handle;
+use arc::task::JoinHandle;
 use std::env;
 #[cfg(target_os = "linux")]
 use std::fs;
@@ -28,7 +31,7 @@ use std::panic;
 use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, Once};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -45,12 +48,6 @@ pub static RACE: LazyLock<Duration> =
 pub fn rounds(many: usize) -> usize {
     if *IS_LONG { many } else { many / 5 }
 }
-
-/// What a panic says that a test causes on purpose; it is not printed.
-pub const ON_PURPOSE: &str = "on purpose";
-
-/// The numbers of workers that the important tests run with.
-pub const SIZES: [usize; 3] = [1, 2, 4];
 
 /// Spawns jobs from outside of a runtime.
 pub trait SpawnBlocking {
@@ -75,23 +72,6 @@ impl SpawnBlocking for Handle {
 pub fn named(name: impl Into<String>) -> impl Fn(&str) -> String + Send + Sync {
     let name = name.into();
     move |purpose| format!("{name}-{purpose}")
-}
-
-/// Runs a test on a thread of its own; one that hangs fails.
-#[track_caller]
-pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
-    hush();
-    within_limit(test);
-}
-
-/// Runs a test with each of [`SIZES`], one after the other.
-#[track_caller]
-pub fn with_sizes(test: impl Fn(usize) + Send + Sync + 'static) {
-    let test = Arc::new(test);
-    for workers in SIZES {
-        let test = test.clone();
-        within_deadline(move || test(workers));
-    }
 }
 
 /// Does this on so many threads at once, and waits for all of them.
@@ -164,13 +144,6 @@ pub fn wait_for_no_tasks(handle: &Handle) {
     let _ = handle;
 }
 
-/// Yields so often.
-pub async fn yields(count: usize) {
-    for _ in 0..count {
-        yield_now().await;
-    }
-}
-
 /// As `wait_until`, but at least as fast as another core can answer.
 #[track_caller]
 pub fn spin_until(what: &str, condition: impl Fn() -> bool) {
@@ -187,128 +160,11 @@ pub fn spin_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-thread_local!(static EXPECTED: Cell<bool> = const { Cell::new(false) });
-
-/// Keeps panics that are meant to happen out of the output.
-pub fn hush() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let previous = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            let payload = info.payload();
-            let text = payload.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-            let expected = EXPECTED.try_with(Cell::get).unwrap_or(false);
-            // What carries something else than a text is a test's.
-            if !expected && text.is_some_and(|text| !text.contains(ON_PURPOSE)) {
-                previous(info);
-            }
-        }));
-    });
-}
-
-/// What a panic said.
-pub fn message(payload: Box<dyn std::any::Any + Send>) -> String {
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => payload
-            .downcast::<&str>()
-            .map_or_else(|_| "not a text".to_owned(), |text| (*text).to_owned()),
-    }
-}
-
-/// Runs `function`, which has to panic, and gives what the panic says.
-#[track_caller]
-pub fn panic_of<R>(function: impl FnOnce() -> R) -> String {
-    EXPECTED.set(true);
-    let result = panic::catch_unwind(panic::AssertUnwindSafe(function));
-    EXPECTED.set(false);
-    match result {
-        Ok(_) => panic!("it did not panic"),
-        Err(payload) => message(payload),
-    }
-}
-
 /// Waits until the end has begun, for tasks: from then on none is taken in.
 #[track_caller]
 pub fn wait_for_end(handle: &Handle) {
     let refuses = || handle.spawn(std::future::pending::<()>()).is_finished();
     wait_until("the end of the runtime", refuses);
-}
-
-/// Blocks threads until it is opened, also inside of polls. Each copy is the same gate.
-#[derive(Clone, Copy)]
-pub struct Gate(&'static (Mutex<bool>, Condvar));
-
-impl Gate {
-    pub fn new() -> Self {
-        Self(kept((Mutex::new(false), Condvar::new())))
-    }
-
-    pub fn open(&self) {
-        *self.0.0.lock().unwrap() = true;
-        self.0.1.notify_all();
-    }
-
-    pub fn is_open(&self) -> bool {
-        *self.0.0.lock().unwrap()
-    }
-
-    /// Blocks the thread that polls it.
-    pub async fn blocks(self) {
-        self.wait();
-    }
-
-    /// Blocks this thread.
-    #[track_caller]
-    pub fn wait(&self) {
-        let open = self.0.0.lock().unwrap();
-        let waited = self.0.1.wait_timeout_while(open, DEADLINE, |open| !*open);
-        let (_open, timeout) = waited.unwrap();
-        assert!(!timeout.timed_out(), "the gate was never opened");
-    }
-}
-
-/// Where polls or jobs stop until they may go on. Each copy is the same place.
-#[derive(Clone, Copy)]
-pub struct Pause {
-    reached: Counter,
-    passed: Gate,
-}
-
-impl Pause {
-    pub fn new() -> Self {
-        Self { reached: Counter::new(), passed: Gate::new() }
-    }
-
-    /// Stops here.
-    #[track_caller]
-    pub fn here(&self) {
-        self.reached.add();
-        self.passed.wait();
-    }
-
-    /// A future that stops in its first poll.
-    pub async fn stops(self) {
-        self.here();
-    }
-
-    /// Waits until it is reached.
-    #[track_caller]
-    pub fn reached(&self) {
-        self.reached_by(1);
-    }
-
-    /// Waits until so many are there.
-    #[track_caller]
-    pub fn reached_by(&self, count: usize) {
-        self.reached.wait_for(count);
-    }
-
-    /// Lets all go on.
-    pub fn pass(&self) {
-        self.passed.open();
-    }
 }
 
 /// Blocks one worker, or the thread that runs the tasks, and returns when it is blocked.

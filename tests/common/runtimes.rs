@@ -1,7 +1,9 @@
-//! Runtimes for tests, of several sizes. `Builder` and `Runtime` are those of the module above:
-//! arc-util's tests have this file as well, with their own.
+//! Runtimes for tests, of several sizes, and of the kind that the file beside this one says.
+//! arc-util's tests have this file as well, beside theirs.
 
-use super::{Builder, Pause, Runtime, SIZES, within_deadline, yields};
+use super::basics::{Pause, SIZES, within_deadline, yields};
+use super::kind::{Builder, Runtime};
+use crate::net_common::{Counter, wait_until};
 use arc::task::{JoinHandle, spawn_blocking};
 use std::sync::Arc;
 use std::thread;
@@ -58,17 +60,35 @@ pub fn on_current_thread(test: impl FnOnce(Runtime) + Send + 'static) {
     within_deadline(|| test(current_thread()));
 }
 
+/// As many short polls as it takes until the workers know that polls are short. (Nothing is
+/// asserted that needs it to be enough.)
+pub fn make_polls_short(runtime: &Runtime) {
+    runtime.block_on(runtime.spawn(yields(10_000))).unwrap();
+}
+
 /// Runs a test with a runtime whose workers know that polls are short. Whether they count as short
 /// depends on what else the machine does. So this is tried until the test has seen it.
 #[track_caller]
 pub fn with_short_polls(workers: usize, is_seen: fn(&Runtime) -> bool) {
     let comes_out = move |_| {
         let runtime = runtime(workers);
-        // As many short polls as it takes until the workers know it.
-        runtime.block_on(runtime.spawn(yields(10_000))).unwrap();
+        make_polls_short(&runtime);
         is_seen(&runtime)
     };
     within_deadline(move || assert!((0..100).any(comes_out)));
+}
+
+/// A long poll, which nobody but the tasks behind it ends.
+pub fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
+    let ran = Counter::new();
+    let task = runtime.spawn(async move {
+        for _ in 0..count {
+            drop(arc::spawn(async move { _ = ran.add() }));
+        }
+        ran.wait_for(count);
+    });
+    wait_until("the poll is over", || task.is_finished());
+    runtime.block_on(task).unwrap();
 }
 
 /// A runtime with a job whose thread has started, and is held up before it takes the job, until the

@@ -9,6 +9,7 @@ use arc::io::Direction;
 use arc::net::{SocketAddr, TcpListener, TcpStream};
 use arc::runtime::{Builder, Runtime};
 use arc::task::JoinHandle;
+use socket2::{Domain, SockRef, Socket, Type};
 use std::any::Any;
 use std::future::Future;
 use std::io::{self, Read as _, Write as _};
@@ -295,9 +296,18 @@ pub async fn listen() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
+/// Where nobody listens, and nobody else begins to: it is bound, not listening.
+pub fn refusing() -> (Socket, SocketAddr) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(&any.into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address)
+}
+
 /// From now on the drop of this connection is a reset.
 pub fn resets_when_dropped(stream: &TcpStream) {
-    socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO)).expect("set the option");
+    SockRef::from(stream).set_linger(Some(Duration::ZERO)).expect("set the option");
 }
 
 /// Reads without waiting.

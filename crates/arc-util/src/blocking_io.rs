@@ -204,8 +204,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<T: Target> Shared<T> {
     pub(crate) fn new(target: T) -> Arc<Self> {
-        let (queue, turn, changes) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
-        Arc::new(Self { target, queue, turn, changes })
+        let changes = AtomicU64::new(0);
+        Arc::new(Self { target, queue: Mutex::default(), turn: Mutex::default(), changes })
     }
 
     /// Blocks until it is the caller's turn: all that began before has been done.
@@ -229,10 +229,11 @@ impl<T: Target> Shared<T> {
             report.spare = write.bytes;
             if let Err(error) = done {
                 // Where the writer is gone, the next one is told.
-                let is_orphan = report.is_orphan;
-                let mut queue = lock(&self.queue);
-                let teller = if is_orphan { &mut queue.untold } else { &mut report.error };
-                teller.get_or_insert(error);
+                if report.is_orphan {
+                    lock(&self.queue).untold.get_or_insert(error);
+                } else {
+                    report.error.get_or_insert(error);
+                }
             }
         }
     }
@@ -361,7 +362,10 @@ impl<T: Target> Writer<T> {
         if !matches!(doing, Doing::Seek(..)) {
             self.seeking = None;
         }
-        let (_, shared) = (inside(), self.shared.clone());
+
+        // It panics outside a runtime, before anything is begun.
+        let _ = inside();
+        let shared = self.shared.clone();
         let job = Box::new(move || act(&shared.target, &mut shared.settle()));
         self.job = Some((doing, spawn_job(job).map_err(no_thread)?));
         Ok(())
@@ -370,11 +374,13 @@ impl<T: Target> Writer<T> {
     /// Moves what was read ahead into a buffer. False if there is nothing, or somebody else has his
     /// turn.
     pub(crate) fn take_ahead(&self, buffer: &mut ReadBuf<'_>) -> bool {
+        // The caller is a task, which must not wait for a lock that is held while something blocks.
         let mut ahead = match self.shared.turn.try_lock() {
             Ok(ahead) => ahead,
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
         };
+
         let is_there = !ahead.is_empty();
         ahead.take(buffer);
         is_there
@@ -388,18 +394,24 @@ impl<T: Target> Writer<T> {
         // As long as there is room nobody waits. So a task that writes without end, by a new writer
         // each time, would never let others run.
         ready!(pin!(consume_budget()).poll(context));
+
+        // One write at a time. A flush was begun by a future that was dropped.
         if let Some((Doing::Flush, result)) = ready!(self.poll_job(context)) {
-            result?; // of a future that was dropped
+            result?;
         }
         self.check()?;
         let runtime = inside().id();
         ready!(self.poll_room(runtime, context));
+
+        // The buffer of the last write is used again. What does not fit is the caller's next write.
         let mut bytes = take(&mut lock(&self.report).spare);
         bytes.clear();
         for part in parts {
             let room = self.buffer_max - bytes.len();
             bytes.extend_from_slice(&part[..part.len().min(room)]);
         }
+
+        // To write nothing takes no job.
         let count = bytes.len();
         if count > 0 {
             self.begin_write(runtime, bytes);
@@ -409,6 +421,7 @@ impl<T: Target> Writer<T> {
 
     /// Waits until the queue has room for this runtime.
     fn poll_room(&mut self, runtime: Id, context: &Context<'_>) -> Poll<()> {
+        // A waker is foreign code: it is cloned and dropped without the lock.
         let waker = context.waker().clone();
         let mut queue = lock(&self.shared.queue);
         if let Some(pending) = queue.pending_of(runtime).filter(|it| it.is_full()) {
@@ -418,6 +431,8 @@ impl<T: Target> Writer<T> {
             self.waits_in = Some(runtime);
             return Poll::Pending;
         }
+
+        // It may have left a waker before, in this queue or in that of another runtime.
         drop(queue);
         self.wait_no_longer();
         Poll::Ready(())
@@ -435,14 +450,17 @@ impl<T: Target> Writer<T> {
 
     fn begin_write(&mut self, runtime: Id, bytes: Vec<u8>) {
         self.seeking = None;
+        let count = bytes.len();
+        let report = self.report.clone();
+
+        // The number is given under the lock, so that the queue is in the order of the numbers.
         let mut queue = lock(&self.shared.queue);
         queue.count += 1;
         let last = queue.count;
-        let count = bytes.len();
         queue.job_begins(runtime, count);
-        let owed = Owed { shared: self.shared.clone(), last, runtime, bytes: count };
-        queue.writes.push_back(Write { number: last, bytes, report: self.report.clone() });
+        queue.writes.push_back(Write { number: last, bytes, report });
         drop(queue);
+        let owed = Owed { shared: self.shared.clone(), last, runtime, bytes: count };
 
         // Without a thread the write is done here and now: `owed` is dropped.
         let job = spawn_job(Box::new(move || {
@@ -456,6 +474,7 @@ impl<T: Target> Writer<T> {
         loop {
             let done = ready!(self.poll_job(context));
             self.check_own()?;
+
             // What another writer was not told does not keep this one from being flushed.
             match done {
                 Some((Doing::Flush, result)) => {

@@ -224,17 +224,22 @@ macro_rules! __labels {
         $($macro)*! {
             @branches [$($options)*] []
             [
-                __f0 B0 0, __f1 B1 1, __f2 B2 2, __f3 B3 3, __f4 B4 4, __f5 B5 5, __f6 B6 6,
-                __f7 B7 7, __f8 B8 8, __f9 B9 9, __f10 B10 10, __f11 B11 11, __f12 B12 12,
-                __f13 B13 13, __f14 B14 14, __f15 B15 15, __f16 B16 16, __f17 B17 17, __f18 B18 18,
-                __f19 B19 19, __f20 B20 20, __f21 B21 21, __f22 B22 22, __f23 B23 23, __f24 B24 24,
-                __f25 B25 25, __f26 B26 26, __f27 B27 27, __f28 B28 28, __f29 B29 29, __f30 B30 30,
-                __f31 B31 31, __f32 B32 32, __f33 B33 33, __f34 B34 34, __f35 B35 35, __f36 B36 36,
-                __f37 B37 37, __f38 B38 38, __f39 B39 39, __f40 B40 40, __f41 B41 41, __f42 B42 42,
-                __f43 B43 43, __f44 B44 44, __f45 B45 45, __f46 B46 46, __f47 B47 47, __f48 B48 48,
-                __f49 B49 49, __f50 B50 50, __f51 B51 51, __f52 B52 52, __f53 B53 53, __f54 B54 54,
-                __f55 B55 55, __f56 B56 56, __f57 B57 57, __f58 B58 58, __f59 B59 59, __f60 B60 60,
-                __f61 B61 61, __f62 B62 62, __f63 B63 63,
+                __f0 B0 0, __f1 B1 1, __f2 B2 2, __f3 B3 3,
+                __f4 B4 4, __f5 B5 5, __f6 B6 6, __f7 B7 7,
+                __f8 B8 8, __f9 B9 9, __f10 B10 10, __f11 B11 11,
+                __f12 B12 12, __f13 B13 13, __f14 B14 14, __f15 B15 15,
+                __f16 B16 16, __f17 B17 17, __f18 B18 18, __f19 B19 19,
+                __f20 B20 20, __f21 B21 21, __f22 B22 22, __f23 B23 23,
+                __f24 B24 24, __f25 B25 25, __f26 B26 26, __f27 B27 27,
+                __f28 B28 28, __f29 B29 29, __f30 B30 30, __f31 B31 31,
+                __f32 B32 32, __f33 B33 33, __f34 B34 34, __f35 B35 35,
+                __f36 B36 36, __f37 B37 37, __f38 B38 38, __f39 B39 39,
+                __f40 B40 40, __f41 B41 41, __f42 B42 42, __f43 B43 43,
+                __f44 B44 44, __f45 B45 45, __f46 B46 46, __f47 B47 47,
+                __f48 B48 48, __f49 B49 49, __f50 B50 50, __f51 B51 51,
+                __f52 B52 52, __f53 B53 53, __f54 B54 54, __f55 B55 55,
+                __f56 B56 56, __f57 B57 57, __f58 B58 58, __f59 B59 59,
+                __f60 B60 60, __f61 B61 61, __f62 B62 62, __f63 B63 63,
             ]
             $($rest)*
         }
@@ -271,56 +276,68 @@ macro_rules! __select {
         ::std::compile_error!("select! and race! take at most 64 branches")
     };
     (
-        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        @branches $o:tt [$($done:tt)*]
+        [$name:ident $variant:ident $number:tt, $($names:tt)*]
         $p:pat = $f:expr, if $if:expr => $h:block, $($rest:tt)*
     ) => {
         $crate::__select! {
-            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }] [$($names)*]
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }]
+            [$($names)*]
             $($rest)*
         }
     };
     (
-        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        @branches $o:tt [$($done:tt)*]
+        [$name:ident $variant:ident $number:tt, $($names:tt)*]
         $p:pat = $f:expr, if $if:expr => $h:block $($rest:tt)*
     ) => {
         $crate::__select! {
-            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }] [$($names)*]
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }]
+            [$($names)*]
             $($rest)*
         }
     };
     (
-        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        @branches $o:tt [$($done:tt)*]
+        [$name:ident $variant:ident $number:tt, $($names:tt)*]
         $p:pat = $f:expr, if $if:expr => $h:expr $(, $($rest:tt)*)?
     ) => {
         $crate::__select! {
-            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }] [$($names)*]
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) ($if) ($h) }]
+            [$($names)*]
             $($($rest)*)?
         }
     };
     (
-        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        @branches $o:tt [$($done:tt)*]
+        [$name:ident $variant:ident $number:tt, $($names:tt)*]
         $p:pat = $f:expr => $h:block, $($rest:tt)*
     ) => {
         $crate::__select! {
-            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }] [$($names)*]
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }]
+            [$($names)*]
             $($rest)*
         }
     };
     (
-        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        @branches $o:tt [$($done:tt)*]
+        [$name:ident $variant:ident $number:tt, $($names:tt)*]
         $p:pat = $f:expr => $h:block $($rest:tt)*
     ) => {
         $crate::__select! {
-            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }] [$($names)*]
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }]
+            [$($names)*]
             $($rest)*
         }
     };
     (
-        @branches $o:tt [$($done:tt)*] [$name:ident $variant:ident $number:tt, $($names:tt)*]
+        @branches $o:tt [$($done:tt)*]
+        [$name:ident $variant:ident $number:tt, $($names:tt)*]
         $p:pat = $f:expr => $h:expr $(, $($rest:tt)*)?
     ) => {
         $crate::__select! {
-            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }] [$($names)*]
+            @branches $o [$($done)* { $name $variant $number ($p) ($f) (true) ($h) }]
+            [$($names)*]
             $($($rest)*)?
         }
     };

@@ -36,6 +36,7 @@ impl Wakers {
         match self.find(number) {
             Ok(place) => Some(replace(&mut self.0[place].1, waker)),
             Err(place) => {
+                // Most often the last place: nothing has to move.
                 self.0.insert(place, (number, waker));
                 None
             }
@@ -100,6 +101,8 @@ mod tests {
         let log = Arc::new(Mutex::new(Vec::new()));
         let waker = |number| Waker::from(Arc::new(Noted(number, log.clone())));
         let mut wakers = Wakers::new();
+
+        // At the front, at the end and between others.
         for number in [3, 1, 5, 2, 4] {
             assert!(wakers.insert(number, waker(number)).is_none());
         }

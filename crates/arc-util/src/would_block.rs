@@ -6,7 +6,8 @@
 //! does not say how much it had written until then. futures-io forbids that error. So the calls
 //! here wait, as they would have done without the setting, and go on.
 
-use std::io::{ErrorKind, Read, Result, Write};
+use std::io::ErrorKind::{Interrupted, WouldBlock, WriteZero};
+use std::io::{Read, Result, Write};
 
 /// What can be waited for, on a thread that may block.
 pub(crate) trait Waits {
@@ -46,11 +47,11 @@ mod system {
 #[cfg(not(unix))]
 impl<T> Waits for T {
     fn wait_readable(&self) -> Result<()> {
-        Err(ErrorKind::WouldBlock.into())
+        Err(WouldBlock.into())
     }
 
     fn wait_writable(&self) -> Result<()> {
-        Err(ErrorKind::WouldBlock.into())
+        Err(WouldBlock.into())
     }
 }
 
@@ -58,8 +59,9 @@ impl<T> Waits for T {
 pub(crate) fn read(source: &mut (impl Read + Waits), buffer: &mut [u8]) -> Result<usize> {
     loop {
         match source.read(buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => source.wait_readable()?,
+            // A signal came before the first byte.
+            Err(error) if error.kind() == Interrupted => {}
+            Err(error) if error.kind() == WouldBlock => source.wait_readable()?,
             result => return result,
         }
     }
@@ -70,10 +72,11 @@ pub(crate) fn write_all(target: &mut (impl Write + Waits), mut bytes: &[u8]) -> 
     while !bytes.is_empty() {
         // Not by std's `write_all`: an error of `write` means that nothing was written.
         match target.write(bytes) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(0) => return Err(WriteZero.into()),
+            // The rest is for the next call: there may be no room for all at once.
             Ok(count) => bytes = &bytes[count..],
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => target.wait_writable()?,
+            Err(error) if error.kind() == Interrupted => {}
+            Err(error) if error.kind() == WouldBlock => target.wait_writable()?,
             Err(error) => return Err(error),
         }
     }
@@ -85,8 +88,8 @@ pub(crate) fn write_all(target: &mut (impl Write + Waits), mut bytes: &[u8]) -> 
 pub(crate) fn flush(target: &mut (impl Write + Waits)) -> Result<()> {
     loop {
         match target.flush() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => target.wait_writable()?,
+            Err(error) if error.kind() == Interrupted => {}
+            Err(error) if error.kind() == WouldBlock => target.wait_writable()?,
             result => return result,
         }
     }

@@ -2,21 +2,8 @@
 
 use crate::watched::*;
 use arc::task::yield_now;
-use arc_util::runtime::{Handle, Runtime, WorkerCounts};
+use arc_util::runtime::{Handle, WorkerCounts};
 use std::thread;
-
-/// A long poll, which nobody but the tasks behind it ends.
-fn tasks_behind_a_long_poll_run(runtime: &Runtime, count: usize) {
-    let ran = Counter::new();
-    let task = runtime.spawn(async move {
-        for _ in 0..count {
-            drop(arc::spawn(async move { _ = ran.add() }));
-        }
-        ran.wait_for(count);
-    });
-    wait_until("the poll is over", || task.is_finished());
-    runtime.block_on(task).unwrap();
-}
 
 /// The sum over all workers.
 fn sum_of(handle: &Handle, count: fn(WorkerCounts) -> u64) -> u64 {

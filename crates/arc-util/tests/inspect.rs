@@ -4,7 +4,7 @@
 use crate::watched::*;
 use arc::task::{JoinHandle, spawn_blocking, spawn_named, try_id, yield_now};
 use arc::time::sleep;
-use arc_util::runtime::{Builder, Handle, Runtime, UnhandledPanic};
+use arc_util::runtime::{Builder, Handle, Runtime};
 use arc_util::task::{Id, TaskInfo, TaskState};
 use std::collections::HashMap;
 use std::future::pending;
@@ -183,32 +183,6 @@ fn tasks_that_are_there_all_the_time_are_listed_once_while_others_come_and_go() 
     });
 }
 
-/// The place of a task that was aborted is used again, and its next tenant lives.
-#[test]
-fn an_old_handle_does_nothing_to_the_next_tenant_of_its_place() {
-    with_each_flavor(|runtime| {
-        for _ in 0..200 {
-            let old = runtime.spawn(async {});
-            let abort = old.abort_handle();
-            assert_eq!(abort.id(), old.id());
-            runtime.block_on(old).unwrap();
-            assert!(abort.is_finished());
-            let next = runtime.spawn(async {
-                yield_now().await;
-                7
-            });
-            abort.abort();
-            assert_eq!(runtime.block_on(next).unwrap(), 7);
-            let aborted = runtime.spawn(pending::<()>());
-            let abort = aborted.abort_handle();
-            assert!(!abort.is_finished());
-            abort.clone().abort();
-            assert!(runtime.block_on(aborted).unwrap_err().is_cancelled());
-            wait_until("it has ended", || abort.is_finished());
-        }
-    });
-}
-
 #[test]
 fn places_go_from_runtime_to_runtime() {
     within_deadline(|| {
@@ -356,19 +330,6 @@ fn a_block_on_that_waits_for_long_is_not_reported() {
             stuck.join().unwrap();
         });
         assert!(reports.try_recv().is_err(), "the one that waits is none");
-    });
-}
-
-#[test]
-fn others_go_on_while_a_poll_is_stuck() {
-    within_deadline(|| {
-        let (runtime, reports) = watched(builder(2));
-        let gate = Gate::new();
-        let stuck = runtime.spawn(gate.blocks());
-        reported(&reports);
-        wait_for_all(&spawn_each(&runtime, 50, |_| sleep(millis(1))));
-        assert!(!stuck.is_finished());
-        gate.open();
     });
 }
 
@@ -735,120 +696,6 @@ fn the_report_is_there_though_a_thread_ends_late() {
     });
 }
 
-/// The thread that drops it is in a job, but in none of that runtime.
-#[test]
-fn a_runtime_dropped_in_a_job_of_another_is_waited_for() {
-    with_sizes(|workers| {
-        let outer = runtime(workers);
-        let job = outer.spawn_blocking(move || {
-            let (stopped, pause, ended) = (Counter::new(), Pause::new(), Gate::new());
-            let mut builder = builder(workers).on_thread_stop(move || _ = stopped.add()).clone();
-            let inner = builder.build().unwrap();
-            let handle = inner.handle().clone();
-            let _guard = handle.enter();
-            drop(inner.spawn_blocking(move || {
-                pause.here();
-                ended.open();
-            }));
-            pause.reached();
-            let opener = thread::spawn(move || {
-                // The job alone is left: time to return too early.
-                stopped.wait_for(workers);
-                thread::sleep(millis(20));
-                pause.pass();
-            });
-            drop(inner);
-            let waited = ended.is_open();
-            opener.join().unwrap();
-            waited
-        });
-        assert!(outer.block_on(job).unwrap());
-    });
-}
-
-#[test]
-fn a_job_that_entered_another_runtime_can_drop_its_own() {
-    with_sizes(|workers| {
-        let (own, other) = (runtime(workers), runtime(workers));
-        let (handle, ended) = (own.handle().clone(), Gate::new());
-        drop(handle.spawn_blocking(move || {
-            let _guard = other.enter();
-            drop(own);
-            ended.open();
-        }));
-        ended.wait();
-    });
-}
-
-/// It ends when a task panics.
-fn ends_by_a_panic(workers: usize) -> Arc<Runtime> {
-    let policy = UnhandledPanic::ShutdownRuntime;
-    Arc::new(builder(workers).unhandled_panic(policy).build().unwrap())
-}
-
-/// The last that has the runtime is a task of it, when a panic ends it.
-#[test]
-fn a_runtime_that_its_own_task_drops_does_not_wait_for_itself() {
-    with_sizes(|workers| {
-        let runtime = ends_by_a_panic(workers);
-        let owner = runtime.spawn(holds(runtime.clone()));
-        let gate = Gate::new();
-        let panicking = runtime.spawn(async move {
-            gate.wait();
-            panic!("{ON_PURPOSE}");
-        });
-        drop(runtime);
-        gate.open();
-        wait_for_all(&[owner, panicking]);
-    });
-}
-
-/// A job that waits until a value is dropped, and that value.
-fn waits_for_a_drop(handle: &Handle) -> (mpsc::Sender<()>, JoinHandle<()>) {
-    let (held, dropped) = mpsc::channel::<()>();
-    let begun = Gate::new();
-    let job = handle.spawn_blocking(move || {
-        begun.open();
-        dropped.recv().unwrap_err();
-    });
-    begun.wait();
-    (held, job)
-}
-
-/// The same while jobs run on. Whichever of the futures is dropped first, they all are: a
-/// job waits for each.
-#[test]
-fn a_runtime_that_its_own_task_drops_does_not_wait_for_its_jobs() {
-    with_sizes(|workers| {
-        let runtime = ends_by_a_panic(workers);
-        let ((early, first), (late, second)) =
-            (waits_for_a_drop(&runtime), waits_for_a_drop(&runtime));
-        let mut tasks = vec![first, second];
-        tasks.push(runtime.spawn(holds(early)));
-        tasks.push(runtime.spawn(holds(runtime.clone())));
-        tasks.push(runtime.spawn(holds(late)));
-        let handle = runtime.handle().clone();
-        drop(runtime);
-        tasks.push(handle.spawn(async { panic!("{ON_PURPOSE}") }));
-        wait_for_all(&tasks);
-    });
-}
-
-/// Nor for those of another runtime that the task has.
-#[test]
-fn a_runtime_that_a_task_of_another_drops_at_the_end_does_not_wait_for_jobs() {
-    with_sizes(|workers| {
-        let (outer, inner) = (runtime(workers), runtime(workers));
-        let ((early, first), (late, second)) = (waits_for_a_drop(&inner), waits_for_a_drop(&inner));
-        // Whichever of the futures is dropped first.
-        drop(outer.spawn(holds(early)));
-        drop(outer.spawn(holds(inner)));
-        drop(outer.spawn(holds(late)));
-        drop(outer);
-        wait_for_all(&[first, second]);
-    });
-}
-
 #[test]
 fn a_hook_may_end_its_runtime() {
     with_sizes(|workers| {
@@ -864,16 +711,5 @@ fn a_hook_may_end_its_runtime() {
         let stuck = handle.spawn(gate.blocks());
         ended.wait();
         assert!(stuck.is_finished());
-    });
-}
-
-#[test]
-fn handles_tell_their_task_and_nothing_else() {
-    with_each_flavor(|runtime| {
-        let task = runtime.spawn(pending::<()>());
-        let (id, abort) = (task.id().to_string(), task.abort_handle());
-        let (task, abort) = (format!("{task:?}"), format!("{abort:?}"));
-        assert!(task.contains(&id) && abort.contains(&id), "{task} {abort}");
-        assert!(!abort.contains("Waker") && !task.contains("location"), "{task} {abort}");
     });
 }

@@ -4,23 +4,13 @@
 #[cfg(unix)]
 use crate::bad_input_common::fails;
 use crate::bad_input_common::{goes, panics, refuses};
-use crate::net_common::{foreign_block_on, millis, run, run_each, within_limit};
+use crate::net_common::{foreign_block_on, millis, refusing, run, run_each, within_limit};
 use arc::time::sleep;
 use arc_util::net::{TcpListener, TcpStream, ToSocketAddrs, lookup_host};
-use socket2::{Domain, Socket, Type};
 use std::io::ErrorKind;
 use std::io::ErrorKind::InvalidInput;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::sync::mpsc::channel;
-
-/// Where nobody listens, and nobody else begins to: it is bound, not listening.
-fn refusing() -> (Socket, SocketAddr) {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    socket.bind(&any.into()).unwrap();
-    let address = socket.local_addr().unwrap().as_socket().unwrap();
-    (socket, address)
-}
 
 #[test]
 fn addresses_are_tried_one_after_the_other() {

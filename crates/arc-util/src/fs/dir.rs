@@ -118,7 +118,11 @@ impl ReadDir {
                         return Poll::Ready(entry.map(Some));
                     }
 
-                    let Some(rest) = chunk.rest.take() else { return Poll::Ready(Ok(None)) };
+                    let Some(rest) = chunk.rest.take() else {
+                        return Poll::Ready(Ok(None));
+                    };
+
+                    // It panics outside a runtime.
                     let _ = inside();
                     let job = try_spawn_blocking(move || Chunk::read(rest));
                     self.state = State::Reads(job.map_err(no_thread)?);

@@ -24,6 +24,7 @@ impl News {
         if interest.others().is_empty() {
             return Ok(None);
         }
+
         let watched = Async::new_nonblocking(descriptor.as_fd().try_clone_to_owned()?)?;
         Ok(Some(Self { watched, interest }))
     }
@@ -37,6 +38,7 @@ impl News {
     ) -> Poll<Result<R>> {
         let mut result = None;
         let polled = self.watched.poll_transfer(Direction::Read, context, 0, |watched| {
+            // The event may have been of data, which are somebody else's.
             let found = ask(watched, self.interest)? & self.interest.others();
             if found.is_empty() {
                 return Err(ErrorKind::WouldBlock.into());
@@ -52,12 +54,14 @@ impl News {
 /// Asks the kernel which of the directions are closed, and what else there is, as far as it
 /// concerns the interest.
 pub(super) fn ask(descriptor: &impl AsFd, interest: Interest) -> Result<Ready> {
+    // That the other end sends no more is told as RDHUP by Linux alone.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let (half_closed, wanted) = (PollFlags::RDHUP, PollFlags::PRI | PollFlags::RDHUP);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     let (half_closed, wanted) = (PollFlags::HUP, PollFlags::PRI);
     let events = events(descriptor, wanted)?;
 
+    // A hang-up closes both directions. An error closes the one that sends.
     let mut ready = Ready::EMPTY;
     let is_closed = events.contains(PollFlags::HUP);
     if interest.is_readable() && (is_closed || events.contains(half_closed)) {
@@ -66,6 +70,8 @@ pub(super) fn ask(descriptor: &impl AsFd, interest: Interest) -> Result<Ready> {
     if interest.is_writable() && (is_closed || events.contains(PollFlags::ERR)) {
         ready |= Ready::WRITE_CLOSED;
     }
+
+    // Of these, only what the interest names.
     if events.contains(PollFlags::ERR) {
         ready |= Ready::ERROR & interest.others();
     }

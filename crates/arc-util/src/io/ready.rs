@@ -101,10 +101,13 @@ impl<T: AsSource> ReadyExt for Async<T> {
     async fn ready(&self, interest: Interest) -> Result<Ready> {
         let mut readable = pin!(self.readable());
         let mut writable = pin!(self.writable());
+
+        // The runtime tells neither errors nor urgent data. Whoever asks for them has this as well.
         #[cfg(unix)]
         let news = News::new(self, interest)?;
 
         let ready = poll_fn(|context| {
+            // All are polled, so that each of them wakes the task.
             let mut ready = Ready::EMPTY;
             #[cfg(unix)]
             if let Some(news) = &news
@@ -125,12 +128,10 @@ impl<T: AsSource> ReadyExt for Async<T> {
                 ready |= Ready::WRITABLE;
             }
 
-            match ready.is_empty() {
-                true => Poll::Pending,
-                false => Poll::Ready(Result::Ok(ready)),
-            }
+            if ready.is_empty() { Poll::Pending } else { Poll::Ready(Result::Ok(ready)) }
         })
         .await?;
+
         // Whether a direction is closed, the runtime does not know.
         #[cfg(unix)]
         let ready = ready | super::news::ask(self, interest)?;
@@ -141,6 +142,7 @@ impl<T: AsSource> ReadyExt for Async<T> {
         match (interest.is_readable(), interest.is_writable()) {
             (true, false) => self.try_with(Direction::Read, |_| attempt()),
             (false, true) => self.try_with(Direction::Write, |_| attempt()),
+            // Errors or urgent data: the kernel is asked, as nothing else knows of them.
             #[cfg(unix)]
             (false, false) => match super::news::ask(self, interest)?.is_empty() {
                 true => Err(ErrorKind::WouldBlock.into()),
@@ -158,6 +160,7 @@ impl<T: AsSource> ReadyExt for Async<T> {
         match (interest.is_readable(), interest.is_writable()) {
             (true, false) => self.read_with(|_| attempt()).await,
             (false, true) => self.write_with(|_| attempt()).await,
+            // Errors or urgent data. An interest in nothing at all is refused, too.
             #[cfg(unix)]
             (false, false) => match News::new(self, interest)? {
                 Some(news) => poll_fn(|context| news.poll(context, |_| attempt())).await,

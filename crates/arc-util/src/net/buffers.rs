@@ -22,6 +22,8 @@ pub(super) fn append<B: BufMut, R>(
     let room = buffer.chunk_mut().len().min(limit);
     let mut bytes = vec![0; room];
     let (length, other) = receive(&mut bytes)?;
+
+    // A buffer grows by what has come, and by nothing after an error.
     buffer.put_slice(&bytes[..length]);
     Ok((length, other))
 }

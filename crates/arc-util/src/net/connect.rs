@@ -92,6 +92,7 @@ fn take_turns(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
 
     let (mut ours, mut theirs) = (ours.into_iter(), theirs.into_iter());
     let mut all = Vec::with_capacity(ours.len() + theirs.len());
+    // When one family has no more, the rest of the other one follows.
     while ours.len() + theirs.len() > 0 {
         all.extend(ours.next());
         all.extend(theirs.next());
@@ -114,6 +115,7 @@ async fn race<T, F: Future<Output = Result<T>>>(
             0 => attempts.next().await,
             _ => match timeout(ATTEMPT_DELAY, attempts.next()).await {
                 Ok(outcome) => outcome,
+                // It goes on, beside the next one.
                 Err(_) => continue,
             },
         };
@@ -121,6 +123,7 @@ async fn race<T, F: Future<Output = Result<T>>>(
         match outcome {
             Some(Ok(done)) => return Ok(done),
             Some(Err(error)) => last = error,
+            // All have failed, or there was no address.
             None => return Err(last),
         }
     }

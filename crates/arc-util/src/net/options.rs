@@ -158,7 +158,61 @@ macro_rules! options {
     };
 }
 
-pub(crate) use {has_descriptor, is_descriptor, options, wraps};
+/// Defines the options that are of packets and devices, whatever the protocol.
+macro_rules! packet_options {
+    ($type:ty, |$this:ident| $inner:expr) => {
+        crate::net::options::options! { $type, |$this| $inner;
+            /// Returns the type of service of the packets that the socket sends (`IP_TOS`).
+            #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+            fn tos_v4 = tos_v4() -> u32;
+            /// Sets the type of service of the packets that the socket sends.
+            #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+            fn set_tos_v4 = set_tos_v4(tos: u32) -> ();
+            /// Does the same as `tos_v4`.
+            #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+            fn tos = tos_v4() -> u32;
+            /// Does the same as `set_tos_v4`.
+            #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
+            fn set_tos = set_tos_v4(tos: u32) -> ();
+            /// Returns the traffic class of the packets that the socket sends by IPv6
+            /// (`IPV6_TCLASS`).
+            #[cfg(any(
+                target_os = "android",
+                target_os = "dragonfly",
+                target_os = "freebsd",
+                target_os = "fuchsia",
+                target_os = "linux",
+                target_os = "macos",
+                target_os = "netbsd",
+                target_os = "openbsd",
+                target_os = "cygwin",
+            ))]
+            fn tclass_v6 = tclass_v6() -> u32;
+            /// Sets the traffic class of the packets that the socket sends by IPv6.
+            #[cfg(any(
+                target_os = "android",
+                target_os = "dragonfly",
+                target_os = "freebsd",
+                target_os = "fuchsia",
+                target_os = "linux",
+                target_os = "macos",
+                target_os = "netbsd",
+                target_os = "openbsd",
+                target_os = "cygwin",
+            ))]
+            fn set_tclass_v6 = set_tclass_v6(tclass: u32) -> ();
+            /// Returns the name of the device that the socket is bound to (`SO_BINDTODEVICE`).
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            fn device = device() -> Option<Vec<u8>>;
+            /// Binds the socket to the device of a name: it sends and receives by that device
+            /// alone. With `None` it is bound to none.
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            fn bind_device = bind_device(interface: Option<&[u8]>) -> ();
+        }
+    };
+}
+
+pub(crate) use {has_descriptor, is_descriptor, options, packet_options, wraps};
 
 /// The longest time to linger that every system accepts: 18 hours.
 const LINGER_SECONDS_MAX: u64 = u16::MAX as u64;

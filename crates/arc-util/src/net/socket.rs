@@ -1,6 +1,6 @@
 //! A TCP socket before it listens or connects.
 
-use super::options::{has_descriptor, is_descriptor, options, whole_seconds};
+use super::options::{has_descriptor, is_descriptor, options, packet_options, whole_seconds};
 use super::tcp::{TcpListener, TcpStream};
 use arc::net::SocketAddr;
 use socket2::{Domain, Socket, Type};
@@ -175,52 +175,9 @@ options! { TcpSocket, |this| this.0;
     fn linger = linger() -> Option<Duration>;
     /// Returns the error that the socket holds, and clears it.
     fn take_error = take_error() -> Option<io::Error>;
-    /// Returns the type of service of the packets that the socket sends (`IP_TOS`).
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn tos_v4 = tos_v4() -> u32;
-    /// Sets the type of service of the packets that the socket sends.
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn set_tos_v4 = set_tos_v4(tos: u32) -> ();
-    /// Does the same as `tos_v4`.
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn tos = tos_v4() -> u32;
-    /// Does the same as `set_tos_v4`.
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn set_tos = set_tos_v4(tos: u32) -> ();
-    /// Returns the traffic class of the packets that the socket sends by IPv6 (`IPV6_TCLASS`).
-    #[cfg(any(
-        target_os = "android",
-        target_os = "dragonfly",
-        target_os = "freebsd",
-        target_os = "fuchsia",
-        target_os = "linux",
-        target_os = "macos",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "cygwin",
-    ))]
-    fn tclass_v6 = tclass_v6() -> u32;
-    /// Sets the traffic class of the packets that the socket sends by IPv6.
-    #[cfg(any(
-        target_os = "android",
-        target_os = "dragonfly",
-        target_os = "freebsd",
-        target_os = "fuchsia",
-        target_os = "linux",
-        target_os = "macos",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "cygwin",
-    ))]
-    fn set_tclass_v6 = set_tclass_v6(tclass: u32) -> ();
-    /// Returns the name of the device that the socket is bound to (`SO_BINDTODEVICE`).
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn device = device() -> Option<Vec<u8>>;
-    /// Binds the socket to the device of a name: it sends and receives by that device alone. With
-    /// `None` it is bound to none.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn bind_device = bind_device(interface: Option<&[u8]>) -> ();
 }
+
+packet_options!(TcpSocket, |this| this.0);
 
 /// Options with numbers. Errors are those of the system calls.
 impl TcpSocket {

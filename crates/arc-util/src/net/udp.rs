@@ -3,7 +3,7 @@
 use super::buffers::{DATAGRAM_MAX, append};
 use super::datagrams::datagrams;
 use super::names::{ToSocketAddrs, first, lookup_host, no_address};
-use super::options::{hops as checked_hops, options, wraps};
+use super::options::{hops as checked_hops, options, packet_options, wraps};
 use crate::net::ready::readiness;
 use arc::io::{Async, Direction};
 use arc::net::SocketAddr;
@@ -173,6 +173,7 @@ impl UdpSocket {
 
     /// Polls for a datagram, and returns its sender. See [`peek_sender`](Self::peek_sender).
     pub fn poll_peek_sender(&self, context: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        // An attempt returns a number of bytes, so the sender goes out by a variable.
         let mut sender = None;
         ready!(self.poll_transfer(Direction::Read, context, 0, |socket| {
             sender = Some(sender_of_the_next(socket)?);
@@ -209,53 +210,7 @@ options! { UdpSocket, |this| this.0.get_ref();
     fn set_multicast_loop_v6 = set_multicast_loop_v6(on: bool) -> ();
 }
 
-options! { UdpSocket, |this| SockRef::from(&this.0);
-    /// Returns the type of service of the packets that the socket sends (`IP_TOS`).
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn tos_v4 = tos_v4() -> u32;
-    /// Sets the type of service of the packets that the socket sends.
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn set_tos_v4 = set_tos_v4(tos: u32) -> ();
-    /// Does the same as `tos_v4`.
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn tos = tos_v4() -> u32;
-    /// Does the same as `set_tos_v4`.
-    #[cfg(not(any(target_os = "solaris", target_os = "illumos")))]
-    fn set_tos = set_tos_v4(tos: u32) -> ();
-    /// Returns the traffic class of the packets that the socket sends by IPv6 (`IPV6_TCLASS`).
-    #[cfg(any(
-        target_os = "android",
-        target_os = "dragonfly",
-        target_os = "freebsd",
-        target_os = "fuchsia",
-        target_os = "linux",
-        target_os = "macos",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "cygwin",
-    ))]
-    fn tclass_v6 = tclass_v6() -> u32;
-    /// Sets the traffic class of the packets that the socket sends by IPv6.
-    #[cfg(any(
-        target_os = "android",
-        target_os = "dragonfly",
-        target_os = "freebsd",
-        target_os = "fuchsia",
-        target_os = "linux",
-        target_os = "macos",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "cygwin",
-    ))]
-    fn set_tclass_v6 = set_tclass_v6(tclass: u32) -> ();
-    /// Returns the name of the device that the socket is bound to (`SO_BINDTODEVICE`).
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn device = device() -> Option<Vec<u8>>;
-    /// Binds the socket to the device of a name: it sends and receives by that device alone. With
-    /// `None` it is bound to none.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn bind_device = bind_device(interface: Option<&[u8]>) -> ();
-}
+packet_options!(UdpSocket, |this| SockRef::from(&this.0));
 
 /// Returns the sender of the next datagram, which stays.
 fn sender_of_the_next(socket: &net::UdpSocket) -> io::Result<SocketAddr> {

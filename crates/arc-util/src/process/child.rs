@@ -77,7 +77,9 @@ impl Drop for Running {
 
 impl Child {
     pub(super) fn new(mut std: StdChild, kill_on_drop: bool) -> Result<Self> {
-        let (stdin, stdout, stderr) = (std.stdin.take(), std.stdout.take(), std.stderr.take());
+        let stdin = std.stdin.take();
+        let stdout = std.stdout.take();
+        let stderr = std.stderr.take();
 
         // If a pipe cannot be registered, this is dropped, and the process killed.
         let mut running = Running { process: Process::new(std)?, kill_on_drop: true };

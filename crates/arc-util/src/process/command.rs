@@ -235,9 +235,11 @@ impl Command {
     /// ```
     #[track_caller]
     pub fn status(&mut self) -> impl Future<Output = Result<ExitStatus>> + use<> {
+        // Not in the future: the process starts also if nobody polls that.
         let child = self.spawn();
         async {
             let mut child = child?;
+
             // A process that reads or writes them would wait for us, and we for it.
             drop((child.stdin.take(), child.stdout.take(), child.stderr.take()));
             child.wait().await
@@ -271,6 +273,8 @@ impl Command {
     pub fn output(&mut self) -> impl Future<Output = Result<Output>> + use<> {
         self.std.stdout(Stdio::piped());
         self.std.stderr(Stdio::piped());
+
+        // Not in the future: the process starts also if nobody polls that.
         let child = self.spawn();
         async { child?.wait_with_output().await }
     }

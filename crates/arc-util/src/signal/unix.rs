@@ -107,6 +107,8 @@ pub fn signal(kind: SignalKind) -> Result<Signal> {
     let (ours, handlers) = UnixStream::pair()?;
     let ours = Async::new(ours)?;
     let id = register(kind, handlers)?;
+
+    // Not every signal has a name: those of real time have numbers alone.
     let name = || match signal_name(kind.0) {
         Some(name) => format!("the signal {name}"),
         None => format!("the signal {}", kind.0),
@@ -188,6 +190,7 @@ impl Signal {
 fn drain(mut pipe: &UnixStream) -> Result<()> {
     let mut bytes = [0; 64];
     let mut read = pipe.read(&mut bytes)?;
+    // Fewer than asked for: it is empty.
     while read == bytes.len() {
         read = pipe.read(&mut bytes).unwrap_or(0);
     }

@@ -28,10 +28,12 @@ pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     }
 
     let waker = Waker::from(Arc::new(Unparks(thread::current())));
-    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
     loop {
         match with_budget(|| future.as_mut().poll(&mut context)) {
             Poll::Ready(output) => return output,
+            // If it was woken since the poll began, this returns at once.
             Poll::Pending => thread::park(),
         }
     }

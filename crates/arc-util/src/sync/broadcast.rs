@@ -64,7 +64,8 @@ impl<T> Sender<T> {
     /// As [`channel`].
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
-        Self { told: Told::shared(What::Broadcast, capacity), sender: tokio::Sender::new(capacity) }
+        let told = Told::shared(What::Broadcast, capacity);
+        Self { told, sender: tokio::Sender::new(capacity) }
     }
 
     /// Sends a value, and returns how many receivers there are.
@@ -121,8 +122,10 @@ impl<T: Clone> Receiver<T> {
     pub fn recv(&mut self) -> impl Future<Output = Result<T, error::RecvError>> {
         let line = Some(Location::caller());
         async move {
+            // Before the value: who is dropped while it waits for budget loses none.
             consume_budget().await;
             let received = self.told.telling(line, self.receiver.recv()).await;
+
             if let Err(error::RecvError::Lagged(count)) = &received {
                 self.told.lags(*count);
             }

@@ -51,7 +51,8 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
     assert!(buffer <= MAX, "a channel holds at most {MAX} values, not {buffer}");
     let told = Tolds::new(buffer);
     let (sender, receiver) = tokio::channel(buffer);
-    (Sender { end: told.value.sender(), told: told.clone(), sender }, Receiver { told, receiver })
+    let end = told.value.sender();
+    (Sender { told: told.clone(), end, sender }, Receiver { told, receiver })
 }
 
 /// Creates a channel that holds any number of values.

@@ -115,7 +115,10 @@ impl<T: ?Sized> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, self.lock.lock()).await;
-            let guard = Guard { held: self.told.holds_since(line, false), guard, lock: self };
+            let held = self.told.holds_since(line, false);
+            let guard = Guard { held, guard, lock: self };
+
+            // After the lock: who waits for budget has lost no place in line.
             consume_budget().await;
             guard
         }
@@ -158,7 +161,10 @@ impl<T: ?Sized + 'static> Mutex<T> {
         let line = Some(Location::caller());
         async move {
             let guard = self.told.telling(line, borrow!(&self).lock.lock()).await;
-            let guard = Guard { held: self.told.holds_since(line, true), guard, lock: self };
+            let held = self.told.holds_since(line, true);
+            let guard = Guard { held, guard, lock: self };
+
+            // After the lock: who waits for budget has lost no place in line.
             consume_budget().await;
             guard
         }

@@ -88,7 +88,8 @@ macro_rules! ways {
                 let line = Some(Location::caller());
                 async move {
                     let guard = self.told.telling(line, self.lock.$wait()).await;
-                    let guard = Guard { held: self.told.holds_since(line, false), guard, lock: () };
+                    let held = self.told.holds_since(line, false);
+                    let guard = Guard { held, guard, lock: () };
                     consume_budget().await;
                     guard
                 }
@@ -131,8 +132,8 @@ macro_rules! ways {
                 async move {
                     let future = borrow!(&self).lock.$wait();
                     let guard = self.told.telling(line, future).await;
-                    let guard =
-                        Guard { held: self.told.holds_since(line, true), guard, lock: self };
+                    let held = self.told.holds_since(line, true);
+                    let guard = Guard { held, guard, lock: self };
                     consume_budget().await;
                     guard
                 }

@@ -245,7 +245,8 @@ macro_rules! permit {
             /// Panics when they are permits of another semaphore.
             #[track_caller]
             pub fn merge(&mut self, mut other: Self) {
-                let (this, that): (&Semaphore, &Semaphore) = (&self.semaphore, &other.semaphore);
+                let this: &Semaphore = &self.semaphore;
+                let that: &Semaphore = &other.semaphore;
                 assert!(std::ptr::eq(this, that), "merging permits of different semaphores");
                 self.count += take(&mut other.count);
             }

@@ -129,6 +129,8 @@ mod on {
         ) -> F::Output {
             let mut future = pin!(future);
             let mut asks = self.asks_at(line, permits);
+
+            // Whoever drops this while the future is pending drops `asks`, which tells so.
             poll_fn(|context| {
                 let poll = future.as_mut().poll(context);
                 asks.tell(poll.is_pending());
@@ -143,6 +145,8 @@ mod on {
             if !is_on() {
                 return Held(None);
             }
+
+            // Whoever gives it back may be another task by then. So the one that got it is noted.
             let resource = self.resource().clone();
             let task = tell::holds(&resource, line, is_owned || self.is_static);
             Held(Some((resource, task)))
@@ -150,8 +154,10 @@ mod on {
 
         /// There are so many more permits, or fewer.
         pub(crate) fn grows(&self, by: isize) {
+            // Also while nobody listens: the number is right for whoever begins to.
             let add = |size: usize| Some(size.saturating_add_signed(by));
             let _ = self.size.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+
             // Whoever waits for permits is to know that some were added before it.
             if by > 0 || self.resource.get().is_some() {
                 let size = self.size.load(Ordering::Relaxed);
@@ -163,6 +169,8 @@ mod on {
         pub(crate) fn comes_to(&self, tasks: usize) {
             let next = |come: usize| Some((come + 1) % tasks.max(1));
             let _ = self.inside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+
+            // Each one that comes brings the others nearer to their end.
             if is_on() {
                 self.provides();
                 tell::come_to(self.resource(), self.inside.load(Ordering::Relaxed));
@@ -197,6 +205,8 @@ mod on {
             if things < PILE_MIN || !things.is_power_of_two() || !is_on() {
                 return;
             }
+
+            // Only now: to count them is to go through all.
             let waiting = count_waiting();
             if waiting >= things / 2 {
                 tell::piles(self.resource(), waiting);
@@ -285,6 +295,7 @@ mod on {
 
         pub(crate) fn tell(&mut self, told: &Told, is_pending: bool) {
             if is_pending {
+                // It keeps its place in memory from now on, so no other wait has this number.
                 if self.place == 0 {
                     self.place = from_ref(self).addr();
                 }
@@ -293,6 +304,7 @@ mod on {
                 }
                 return;
             }
+
             // Nobody has waited for what was never told of.
             if let Some(resource) = told.resource.get() {
                 tell::got(resource, self.line);
@@ -393,6 +405,9 @@ mod on {
             if !is_on() {
                 return Self(None);
             }
+
+            // The system gives the number to another descriptor when this one is closed. By then
+            // the drop has taken the name away.
             let number = descriptor.as_fd().as_raw_fd().into();
             tell::names_source(number, &name());
             Self(Some(number))

@@ -47,7 +47,8 @@ impl<T> Sender<T> {
     /// creates them.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        let (changed, closed) = (Told::shared(What::Watch, 0), Told::shared(What::Closed, 0));
+        let changed = Told::shared(What::Watch, 0);
+        let closed = Told::shared(What::Closed, 0);
         Self { changed, closed, sender: tokio::Sender::new(value) }
     }
 

@@ -60,6 +60,7 @@ impl<'a> Builder<'a> {
         Ok(boxed_if_large!(
             future,
             match self.name {
+                // Lists show a name in quotes, and nothing where there is none.
                 Some(name) => arc::task::spawn_named(name, future),
                 None => arc::spawn(future),
             }
@@ -77,6 +78,7 @@ impl<'a> Builder<'a> {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         boxed_if_large!(future, {
+            // A task is spawned in the runtime that this thread is in.
             let _guard = handle.enter();
             self.spawn(future)
         })

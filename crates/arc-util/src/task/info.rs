@@ -72,15 +72,19 @@ pub enum TaskState {
 impl TaskInfo {
     /// Describes a task by its note, which does not know whether a worker polls it.
     pub(crate) fn new(id: Id, note: &Note) -> Self {
-        let is_queued = note.is_queued();
-        let (state, name) = match note.kind() {
-            Kind::Job => (TaskState::Blocking, note.name().cloned()),
-            // It has no name of its own, and a reader has to know what it is.
-            Kind::BlockOn => {
-                (TaskState::InBlockOn { time: Duration::ZERO }, Some("block_on".into()))
-            }
-            Kind::Task if is_queued => (TaskState::Queued, note.name().cloned()),
-            Kind::Task => (TaskState::Idle, note.name().cloned()),
+        let state = match note.kind() {
+            Kind::Task if note.is_queued() => TaskState::Queued,
+            Kind::Task => TaskState::Idle,
+            // Whether it has a thread already is not noted.
+            Kind::Job => TaskState::Blocking,
+            // For how long, the monitor knows.
+            Kind::BlockOn => TaskState::InBlockOn { time: Duration::ZERO },
+        };
+
+        // The future of a `block_on` has no name, and a reader has to know what it is.
+        let name = match note.kind() {
+            Kind::BlockOn => Some("block_on".into()),
+            Kind::Task | Kind::Job => note.name().cloned(),
         };
         Self { id, name, location: note.location(), state, polls: note.polls() }
     }
@@ -100,9 +104,13 @@ impl fmt::Display for TaskInfo {
         if let Some(name) = name {
             write!(formatter, " {name:?}")?;
         }
+
+        // In a list each line has the same parts, in the same order.
         if !formatter.alternate() {
             return write!(formatter, ", spawned at {at}, {polls}: {state}");
         }
+
+        // A report is a sentence.
         match *state {
             TaskState::Idle => write!(formatter, " is idle"),
             TaskState::Queued => write!(formatter, " waits in a queue"),
@@ -114,6 +122,8 @@ impl fmt::Display for TaskInfo {
                 write!(formatter, " has been blocking its thread for {}", Millis(time))
             }
         }?;
+
+        // Nobody has spawned the future of a `block_on`.
         let what = match state {
             TaskState::InBlockOn { .. } => "called",
             _ => "spawned",

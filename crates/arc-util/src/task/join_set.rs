@@ -134,8 +134,13 @@ impl<T: 'static> JoinSet<T> {
 
     fn push(&mut self, task: Joining<T>) {
         self.tasks.push(task);
+
+        // Those that have ended wait for somebody who joins them.
         let tasks = &self.tasks;
-        self.told.piles(tasks.len(), || tasks.iter().filter(|task| task.is_finished()).count());
+        let count_ended = || tasks.iter().filter(|task| task.is_finished()).count();
+        self.told.piles(tasks.len(), count_ended);
+
+        // Whoever waits for the next task looks at this one, too.
         wake_all(self.waker.take());
     }
 
@@ -167,6 +172,7 @@ impl<T: 'static> JoinSet<T> {
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         // The tasks that are left are not awaited after it.
         let _joins = Joins;
+
         let mut asks = AsksOf::new();
         poll_fn(|context| {
             let joined = self.poll_next(context);
@@ -254,6 +260,7 @@ impl<T: 'static> JoinSet<T> {
         while let Some(result) = self.join_next().await {
             match result.map_err(JoinError::try_into_panic) {
                 Ok(output) => outputs.push(output),
+                // Either drops the set, which aborts the tasks that are left.
                 Err(Ok(payload)) => resume_unwind(payload),
                 Err(Err(error)) => panic!("{error}"),
             }

@@ -6,7 +6,7 @@ mod healthy;
 mod planted;
 
 use arc_trace::{Format, Options, Timeline};
-use arc_util::runtime::{Builder, HandleExt, Runtime};
+use arc_util::runtime::{Builder, Runtime};
 use arc_util::sync::Notify;
 use std::future::Future;
 use std::pin::Pin;

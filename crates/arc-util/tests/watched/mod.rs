@@ -2,16 +2,19 @@
 
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
+mod kind;
+#[allow(clippy::duplicate_mod, reason = "once for each kind of runtime")]
 #[path = "../../../../tests/common/runtimes.rs"]
 mod runtimes;
 
 pub use self::runtimes::*;
+pub use crate::core_common::basics;
 pub use crate::core_common::{
     Background, Counter, DEADLINE, Gate, ON_PURPOSE, Pause, SIZES, begun_job, block_worker, holds,
     in_process_with, join_all, micros, millis, on_threads, panic_of, sockets, spawn_each,
     wait_for_all, wait_for_end, wait_until, with_sizes, within_deadline, yields,
 };
-use arc_util::runtime::{Builder, Handle, Runtime};
+use arc_util::runtime::Handle;
 
 /// Waits until no task is left.
 #[track_caller]

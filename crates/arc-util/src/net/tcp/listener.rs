@@ -151,10 +151,13 @@ pub(in crate::net) fn poll_accept<L: AsSource, R>(
     let mut accepted = None;
     loop {
         let polled = listener.poll_transfer(Direction::Read, context, 0, |listener| {
+            // An attempt returns a number of bytes, so the connection goes out by a variable.
             accepted = Some(accept(listener)?);
             Ok(0)
         });
+
         match ready!(polled) {
+            // The next one may be there already.
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => return Poll::Ready(Err(error)),
             Ok(_) => break,

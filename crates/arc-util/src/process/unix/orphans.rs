@@ -48,6 +48,7 @@ impl Orphan {
             drop(parts);
             if let Some((child, watch)) = ended {
                 drop(watch);
+                // The runtime has ended, and not the process.
                 if end.is_err() {
                     leave(child);
                 }
@@ -84,12 +85,14 @@ pub(in crate::process) fn take_over() {
     let Ok(mut left) = LEFT.try_lock() else { return };
     let children = take(&mut *left);
     drop(left);
+
     for mut child in children {
         if !is_running(&mut child) {
             continue;
         }
         match Watch::new(&child) {
             Ok(watch) => adopt(child, watch),
+            // For lack of descriptors. The next process that is started tries it again.
             Err(_) => leave(child),
         }
     }

@@ -88,7 +88,8 @@ impl<T> Sender<T> {
         &self,
         count: usize,
     ) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
-        Ok(PermitIterator { told: &self.told, permits: self.sender.try_reserve_many(count)? })
+        let permits = self.sender.try_reserve_many(count)?;
+        Ok(PermitIterator { told: &self.told, permits })
     }
 
     /// Does the same as [`reserve`](Self::reserve), for a permit that owns the sender.
@@ -114,6 +115,7 @@ impl<T> Sender<T> {
     /// Same as `try_reserve`. The error contains the sender.
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
         let Self { told, end, sender } = self;
+        // tokio's error has tokio's sender. The caller gets back what it had.
         match sender.try_reserve_owned() {
             Ok(permit) => Ok(OwnedPermit { told, end, permit }),
             Err(TrySendError::Full(sender)) => Err(TrySendError::Full(Self { told, end, sender })),

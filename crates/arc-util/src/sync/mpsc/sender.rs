@@ -81,6 +81,7 @@ impl<T> Sender<T> {
     /// # }
     /// ```
     pub async fn send_timeout(&self, value: T, limit: Duration) -> Result<(), SendTimeoutError<T>> {
+        // What waits is a place, and not the value: so the error can give that back.
         match timeout(limit, self.reserve()).await {
             Ok(Ok(permit)) => permit.send(value),
             Ok(Err(_)) => return Err(SendTimeoutError::Closed(value)),
@@ -102,6 +103,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         may_block("blocking_send");
+
         // Without waiting, if there is room: a budget of the caller's does not matter then.
         match self.try_send(value) {
             Err(TrySendError::Full(value)) => block_on(self.send(value)),

@@ -16,7 +16,8 @@ pub(super) struct Tolds {
 impl Tolds {
     #[track_caller]
     pub(super) fn new(buffer: usize) -> Self {
-        let (value, room) = (Told::shared(What::Value, buffer), Told::shared(What::Room, buffer));
+        let value = Told::shared(What::Value, buffer);
+        let room = Told::shared(What::Room, buffer);
         Self { value, room, closed: Told::shared(What::Closed, 0) }
     }
 }

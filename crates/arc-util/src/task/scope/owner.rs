@@ -96,6 +96,7 @@ impl<'env> Owner<'env> {
                 self.poll(ticket);
             }
 
+            // There may be more in line: it goes on at the next turn.
             context.waker().wake_by_ref();
             Poll::Pending
         })
@@ -148,6 +149,7 @@ impl Ticket {
     /// A poll was pending, and the future is back at its place.
     fn end_poll(self: Arc<Self>) {
         let mut state = lock(&self.state);
+        // The future may have looked before that: it has to be polled again.
         let was_woken = matches!(*state, State::WokenInPoll);
         *state = if was_woken { State::Queued } else { State::Waits };
         drop(state);
@@ -166,6 +168,8 @@ impl Wake for Ticket {
         };
         let before = replace(&mut *state, new);
         drop(state);
+
+        // In each other state somebody puts it in line, or it stands there.
         if matches!(before, State::Waits) {
             self.get_in_line();
         }

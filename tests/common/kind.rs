@@ -1,0 +1,3 @@
+//! Of what kind the runtimes of these tests are: the core's.
+
+pub use arc::runtime::{Builder, Runtime};
