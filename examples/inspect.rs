@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! $ cargo run --example inspect
-//! a poll holds its worker up: miner, spawned in examples/inspect.rs
+//! a poll blocks its worker: miner, spawned in examples/inspect.rs
 //! now there is listener, Idle, polled 1x
 //! the shutdown ended listener, Idle
 //! the shutdown ended a job, Blocking
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let miner = spawn_named("miner", async { thread::sleep(Duration::from_millis(300)) });
     let stuck = reports.recv()?;
     println!(
-        "a poll holds its worker up: {}, spawned in {}",
+        "a poll blocks its worker: {}, spawned in {}",
         name(&stuck),
         stuck.location.file().replace('\\', "/")
     );

@@ -94,8 +94,8 @@ impl Builder {
     }
 
     /// Sets a function that names the runtime's threads. It is called once for each thread, with
-    /// what the thread is for: "worker-0", "monitor" or "blocking". By default the name is that
-    /// behind "arc-".
+    /// what the thread is for: "worker-0", "monitor" or "blocking". By default the name is
+    /// "arc-" and that.
     ///
     /// If it panics, so does `build`, after it has ended the threads that were started before. A
     /// name with a null byte, which the system does not take, has the same effect. Later it is
@@ -135,8 +135,7 @@ impl Builder {
     }
 
     /// Sets how many jobs of [`spawn_blocking`](crate::task::spawn_blocking) may run at once, each
-    /// on a thread of its own; 512 by default. Further jobs wait until one of them ends. Name
-    /// lookups are such jobs, too.
+    /// on a thread of its own; 512 by default. Further jobs wait until one of them ends.
     ///
     /// # Panics
     ///

@@ -31,7 +31,7 @@
 //! | [`spawn`], [`task`] | tasks and their handles, functions that block, yielding |
 //! | [`io`] | the traits, their methods, and [`io::Async`] for any other descriptor |
 //! | [`net`] | TCP |
-//! | [`time`] | sleeps and timeouts |
+//! | [`time`] | sleeps, and the clock |
 //! | [`runtime`] | building a runtime, entering it, ending it |
 //!
 //! # What is not here
@@ -42,8 +42,9 @@
 //!
 //! | you look for | it is in |
 //! |---|---|
-//! | `select!`, locks, channels, `JoinSet`, intervals | `arc-util` |
+//! | `select!`, locks, channels, `JoinSet`, time limits, intervals | `arc-util` |
 //! | names of hosts, UDP, Unix sockets, files, processes, signals | `arc-util` |
+//! | the list of tasks, reports of long polls, what a shutdown ended | `arc-util` |
 //! | hyper, axum, tower, crates that require tokio | `arc-compat` |
 //! | the timeline: which worker polled which task when, and why one was late | `arc-trace` |
 //! | tests by many seeds, on a clock that jumps | `arc-sim` |

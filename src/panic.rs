@@ -31,7 +31,7 @@ pub(crate) fn wake(waker: Waker) {
     ignore_panic(|| waker.wake());
 }
 
-/// Holds a value of the user's that may never be read. A panic of its drop is ignored.
+/// Holds a user's value that may never be read. A panic of its drop is ignored.
 pub(crate) struct Unread<T>(pub(crate) Option<T>);
 
 impl<T> Drop for Unread<T> {

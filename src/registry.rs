@@ -36,8 +36,9 @@ impl fmt::Display for Id {
     }
 }
 
-/// What a task, its handles and the list share. With its counts it has 120 bytes: what is larger
-/// takes glibc half as long again for a task that ends on another thread than it was spawned on.
+/// What a task, its handles and the list share. With what observers want to know, and the two
+/// counts of its `Arc`, it has 120 bytes: what is larger takes glibc half as long again for a task
+/// that ends on another thread than it was spawned on.
 pub(crate) struct Record<R> {
     pub(crate) id: Id,
     pub(crate) runtime: Arc<R>,

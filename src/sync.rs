@@ -9,8 +9,9 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonErro
 pub(crate) use std::thread;
 pub use std::time::Duration;
 
-/// Locks a mutex, even if a thread has panicked while it held the lock. Code of the user's never
-/// runs under a lock of arc's, so what the lock guards is whole.
+/// Locks a mutex, even if a thread has panicked while it held the lock. What the lock guards is
+/// whole all the same: no user code runs under a lock of arc's, except the function that names
+/// threads, which is called before anything is changed (`scheduler/pool.rs`).
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -55,7 +55,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// Returns when the thread is in `block_on`. It has the lease, unless another one has it.
+    /// Returns when the thread is in `block_on`. It runs the worker, unless another one does.
     fn enter(handle: &Handle) -> Self {
         Self::enter_and(handle, || {})
     }
@@ -363,7 +363,7 @@ fn threads_that_enter_and_leave_at_once_run_one_task_at_a_time() {
     });
 }
 
-/// The thread with the lease is stuck in a task. The others' futures need only themselves.
+/// The thread in the loop is stuck in a task. The others' futures need only themselves.
 #[test]
 fn a_thread_beside_the_one_that_runs_a_long_poll_is_not_held_up() {
     on_current_thread(|runtime| {
@@ -382,7 +382,7 @@ fn a_thread_beside_the_one_that_runs_a_long_poll_is_not_held_up() {
     });
 }
 
-/// A thread that has not the lease polls its future when that was woken, and never else.
+/// A thread that is not in the loop polls its future when that was woken, and never else.
 #[test]
 fn a_future_beside_the_thread_that_runs_the_tasks_is_polled_only_when_it_was_woken() {
     on_current_thread(|runtime| {
@@ -462,7 +462,8 @@ fn dropped_with_tasks_the_runtime_drops_their_futures_on_that_thread() {
     }
 }
 
-/// The thread in `block_on` has the lease. It gives that up, and then either may take it.
+/// The thread in `block_on` runs the worker. It leaves the loop, and then either of the two may be
+/// the one that closes the runtime.
 #[test]
 fn dropped_while_another_thread_is_in_block_on_one_of_the_two_drops_the_futures() {
     for round in 0..50 {
@@ -492,9 +493,9 @@ fn dropped_while_another_thread_is_in_block_on_one_of_the_two_drops_the_futures(
     }
 }
 
-/// Its name is no longer among those that wait for the lease.
+/// It is no longer in the list of those that may enter the loop.
 #[test]
-fn a_thread_that_left_block_on_is_not_unparked_when_the_lease_ends() {
+fn a_thread_that_left_block_on_is_not_unparked_when_another_leaves_the_loop() {
     on_current_thread(|runtime| {
         let runs_the_worker = Caller::enter(&runtime);
         let (handle, pause) = (runtime.handle().clone(), Pause::new());
@@ -513,7 +514,7 @@ fn a_thread_that_left_block_on_is_not_unparked_when_the_lease_ends() {
     });
 }
 
-/// Whoever takes the lease last: exactly one of them drops everything.
+/// Whoever leaves the loop last: exactly one of them drops everything.
 #[test]
 fn an_end_that_races_with_threads_in_block_on_drops_each_future_once() {
     for round in 0..rounds(300) {
@@ -538,7 +539,7 @@ fn an_end_that_races_with_threads_in_block_on_drops_each_future_once() {
     }
 }
 
-/// A thread that has just taken the lease, and has not polled anything yet, is waited for as well.
+/// A thread that has just entered the loop, and has not polled anything yet, is waited for as well.
 #[test]
 fn an_end_waits_for_a_thread_that_is_about_to_run_tasks() {
     within_deadline(|| {

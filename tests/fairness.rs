@@ -1,5 +1,5 @@
 //! Workers that all have something to do: no task has many turns while others have few or none.
-//! And a poll that holds everything up is named.
+//! And what waits behind a stuck worker goes on.
 
 use crate::common::*;
 use arc::runtime::Runtime;

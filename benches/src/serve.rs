@@ -34,7 +34,7 @@ struct Options {
     /// much CPU time: 300us; with 2ms/100 in one request of 100
     #[arg(long, value_name = "TIME")]
     work: Option<Work>,
-    /// Sleep in the kernel for that long instead: the worker is held up and the core is not, so
+    /// Sleep in the kernel for that long instead: the worker is blocked and the core is not, so
     /// that one core plays many
     #[arg(long, requires = "work")]
     work_sleeps: bool,

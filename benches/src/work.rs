@@ -1,6 +1,6 @@
 //! What a handler does beyond its answer, if the command line says so.
 //!
-//! To hold a worker up is a mistake in an asynchronous handler, and is made on purpose: what
+//! To block a worker is a mistake in an asynchronous handler, and is made on purpose: what
 //! becomes of the other requests is what is measured.
 
 use cpu_time::ThreadTime;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// What every handler does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// For how long a handler holds its worker up.
+    /// For how long a handler blocks its worker.
     time: Duration,
     /// One request in so many has this work, the others have none.
     every: u64,

@@ -89,7 +89,7 @@ fn main() {
     solved();
 }
 
-/// How often the source changes while somebody computes. A thread may be held up for long.
+/// How often the source changes while somebody computes. A thread may be stopped for long.
 fn changed_since() {
     let message = "the source has changed since the value was begun, and it counts as fresh";
     for changes in (1..=20).chain([32, 64, 128, 256, 1024, 1 << 16]) {

@@ -99,8 +99,8 @@ RUST
     type_that_gives_another_descriptor: what the kernel may watch is left open on purpose"
 }
 
-# Memory that something still refers to is not lost: arc keeps the places of its tasks for later
-# ones. Threads take turns, or one that waits for another would spin for long.
+# Memory that something still refers to is not lost: what a process has once stays until it ends.
+# Threads take turns, or one that waits for another would spin for long.
 valgrind="/usr/bin/valgrind --quiet --fair-sched=yes --leak-check=full --num-callers=25 \
 --errors-for-leak-kinds=definite,indirect --error-exitcode=99 \
 --show-leak-kinds=definite,indirect --track-fds=yes -v"

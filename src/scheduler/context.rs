@@ -23,8 +23,8 @@ pub(crate) enum Role {
     Ending,
 }
 
-/// What a thread is in. An `Rc` counts it, on this thread alone: to count the runtime itself would
-/// be a write to a word of all threads.
+/// What a thread is in. It is behind an `Rc`, which counts on this thread alone: to clone the `Arc`
+/// of the runtime each time would write to a count that all threads share.
 pub(crate) struct Current {
     /// Where `spawn` spawns to, and what sockets and timers register with.
     pub(crate) runtime: Arc<Shared>,
@@ -83,7 +83,8 @@ pub(crate) fn schedule(runnable: Runnable) -> Result<(), Runnable> {
     let record = runnable.metadata();
     record.enter_queue();
 
-    // The count of its runtime, which all threads share, is not touched for a worker's own task.
+    // For a worker's own task the runtime is not cloned: that would write to a count that all
+    // threads share.
     if let Some(worker) = worker_of(record.runtime.id) {
         worker.push(runnable);
         return Ok(());

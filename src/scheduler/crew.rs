@@ -35,7 +35,8 @@ use std::mem::replace;
 
 #[derive(Default)]
 pub(crate) struct Crew {
-    /// Each worker polls at most one more task. Changed under the lock of the count.
+    /// Once this is true, each worker polls at most one more task. Changed under the lock of the
+    /// count.
     is_ending: AtomicBool,
     count: Mutex<Count>,
     signed_off: Condvar,

@@ -8,7 +8,7 @@
 //! When nothing is polled for a while it sleeps, so that an idle runtime makes no system calls. The
 //! idea is that of Go's sysmon.
 //!
-//! It calls no hooks of the user's: one that blocks would leave the workers without help.
+//! It calls no user's hook: one that blocks would leave the workers without help.
 
 use crate::hooks::observed;
 use crate::panic::wake;
@@ -47,7 +47,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         let (moved, stuck) = look(shared, &mut turns);
         let is_watched = is_watched(shared, since);
 
-        // Whoever needs no help costs little.
+        // A runtime that needs no help is looked at rarely.
         tick = if moved == shared.workers.len() {
             BUSY_TICK
         } else if moved > 0 {

@@ -61,7 +61,7 @@ impl<R> Pool<R> {
     ) -> Result<()> {
         let mut state = lock(&self.state);
         if state.is_closed {
-            // The job is dropped after the lock: what it holds is the user's.
+            // The job is dropped after the lock: its drop is user code.
             return Ok(());
         }
 

@@ -27,7 +27,8 @@ impl Root {
     /// Wakes the future. Returns false if it was woken before.
     ///
     /// SeqCst pairs with the load in `is_woken`. A worker that is about to sleep sets its bit, and
-    /// then asks that. Whoever wakes the future stores this, and then claims the worker.
+    /// then asks `is_woken`. A thread that wakes the future stores this, and then claims the
+    /// worker.
     pub(crate) fn wake(&self) -> bool {
         let is_first = !self.is_woken.swap(true, Ordering::SeqCst);
         if is_first {

@@ -45,8 +45,9 @@ pub(crate) struct Shared {
     pub(crate) crew: Crew,
 }
 
-/// A panic breaks nothing in here: user code runs outside of all locks. So what holds a runtime
-/// (handles, sockets, guards) may pass `catch_unwind`. Without this, the hooks would forbid it.
+/// A panic breaks nothing in here: no user code runs while anything is half changed. So what holds
+/// a runtime (handles, sockets, guards) may pass `catch_unwind`. Without this, the hooks would
+/// forbid it.
 impl RefUnwindSafe for Shared {}
 
 impl fmt::Debug for Shared {

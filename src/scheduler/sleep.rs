@@ -2,10 +2,9 @@
 //!
 //! Each worker has a bit in one word, which is set while it sleeps. A second word has the bits of
 //! the workers that a thread runs: a worker whose thread has not begun its loop, because it calls a
-//! hook of the user's, is neither awake nor asleep. A worker that sleeps either has
-//! *the seat*, in which it waits for the kernel and the clock, or is *parked* (`thread::park`). To
-//! wake a worker, a thread clears its bit first: it has *claimed* the worker, and nobody else wakes
-//! it as well.
+//! user's hook, is neither awake nor asleep. A worker that sleeps either has *the seat*, in which
+//! it waits for the kernel and the clock, or is *parked* (`thread::park`). To wake a worker, a
+//! thread clears its bit first: it has *claimed* the worker, and nobody else wakes it as well.
 //!
 //! ```text
 //!   a worker that runs out of work          a thread that brings work

@@ -69,8 +69,8 @@ pub(crate) fn with_hooks(
     main: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> impl FnOnce(&Arc<Shared>) + Send + 'static {
     move |shared| {
-        // A hook of the user's may panic, and the thread goes on. What a hook waits for must not
-        // be this worker: it runs no task yet.
+        // A user's hook may panic, and the thread goes on. A hook must not wait for this worker,
+        // which runs no task yet.
         let call = |hooks: &[Hook]| hooks.iter().for_each(|hook| ignore_panic(|| hook()));
         call(&shared.config.on_thread_start);
         main(shared);

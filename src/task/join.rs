@@ -223,7 +223,7 @@ impl JoinError {
         self.id
     }
 
-    /// Returns what the panic said, if that is a text. It is a copy, because a formatter is the
+    /// Returns what the panic said, if that is a text. It is a copy, because a formatter is
     /// user code, which must not run under a lock.
     fn text(&self) -> Option<String> {
         let payload = self.payload.as_ref()?;

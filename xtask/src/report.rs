@@ -85,8 +85,9 @@ fn lines_table(root: &Path, audit: &Audit) -> Result<Table> {
 const LINES: &str = "\
 What [tokei](https://crates.io/crates/tokei) counts, in its own columns. The first row is the
 runtime: everything of its own that `cargo build -p arc-runtime` compiles, on whatever platform. Its
-limit is a number of lines of code: comments, blank lines and documentation are free. The last rows
-are the crates above it.
+limit is a number of lines of code: comments, blank lines and documentation are free. The second row
+is the small runtime after which that limit was chosen. Then come tokio, and the crates of arc that
+stand above the runtime.
 
 This page is written when a version is released, by `cargo xtask report`. `cargo xtask audit` prints
 the numbers of today, and CI checks by it that `audit.toml` allows them.

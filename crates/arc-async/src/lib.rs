@@ -84,9 +84,8 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `sync`, on by default | tokio's locks and its `broadcast` in [`sync`] |
 //! | `process` | `arc::process` |
-//! | `full` | all of the above: everything that tokio's `full` has, but for `ucred` |
+//! | `full` | `process`: with it, everything is there that tokio's `full` has, but for `ucred` |
 //! | `ucred` | `UnixStream::peer_cred` and its `UCred`, by the crate nix |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
 //! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
@@ -100,10 +99,9 @@
 //!
 //! With `test-util`, which is also called `sim`, [`time::Instant`] is a type of its own, as tokio's
 //! always is, and not std's. Turn it on for tests only, among the `dev-dependencies`.
-//! With `trace`, [`sync::Mutex`] tells who waits for it, and has no `dyn` values.
 //!
-//! The names of tokio's other features (`rt`, `fs`, `net`, `time`, `parking_lot` ...) are accepted,
-//! so that a list of them stays valid. They add nothing: most of these parts are always there.
+//! The names of tokio's other features (`rt`, `fs`, `sync`, `parking_lot` ...) are accepted, so
+//! that a list of them stays valid. They add nothing: most of these parts are always there.
 //!
 //! # What this crate is made of
 //!
@@ -181,12 +179,12 @@ pub use arc_util::signal;
 /// Locks, channels and events for tasks.
 ///
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
-/// [`broadcast`](sync::broadcast), [`Semaphore`](sync::Semaphore), [`Mutex`](sync::Mutex) and
-/// [`RwLock`](sync::RwLock) stand around tokio's, and take part in the budget that keeps a busy
-/// task from starving the others. `Barrier`, [`Notify`](sync::Notify), `OnceCell` and `SetOnce` are
-/// tokio's own: they need no runtime of tokio's, and start no thread. `mpmc`, a channel with
-/// several receivers, which tokio does not have, is the crate async-channel, with the feature
-/// `mpmc`.
+/// [`broadcast`](sync::broadcast), [`Semaphore`](sync::Semaphore), [`Mutex`](sync::Mutex),
+/// [`RwLock`](sync::RwLock), `Barrier` and [`Notify`](sync::Notify) stand around tokio's. All of
+/// these but `Barrier` and `Notify` take part in the budget that keeps a busy task from starving
+/// the others. `OnceCell` and `SetOnce` are tokio's own. None of them needs a runtime of tokio's,
+/// or starts a thread. `mpmc`, a channel with several receivers, which tokio does not have, is the
+/// crate async-channel, with the feature `mpmc`.
 pub mod sync {
     pub use arc_util::sync::*;
 

@@ -1,8 +1,8 @@
 //! The timeline of a program on the async runtime arc: what it did when, why a task was late, and
 //! what it waits for.
 //!
-//! arc tells this crate of each event when it is built with its feature `trace`. In a terminal, one
-//! variable is enough:
+//! With the feature `trace` of arc-async, a runtime tells this crate of each event. In a terminal,
+//! one variable is enough:
 //!
 //! ```sh
 //! ARC_TRACE=run.html cargo run --features trace
@@ -39,7 +39,7 @@
 //!
 //! An event takes 24 bytes. A thread keeps 100,000 events, unless
 //! [`Options::events_per_thread`] says otherwise. Older ones are left out, and every output says
-//! how many. While nothing is recorded, each event costs a load of one word.
+//! how many. While nothing is recorded, each event costs a call, and a load of one word.
 //!
 //! # Features
 //!

@@ -1,5 +1,6 @@
 //! The parts of tokio and tokio-util that arc's core leaves out: groups of tasks, `select!`,
-//! cancellation, locks and channels, more sockets, signals.
+//! cancellation, locks and channels, time limits, more sockets, signals. And what looks at a
+//! runtime: the list of its tasks, reports of long polls, counts of each worker.
 //!
 //! The crate uses only arc's public API. Where tokio or tokio-util has an item of the same
 //! name, its arguments and its meaning are the same here, but for the differences that the README
@@ -10,12 +11,12 @@
 //! | [`task`] | [`JoinSet`](task::JoinSet), `TaskTracker`, `LocalSet`, `scope`, [`task_local!`] |
 //! | the root | [`select!`], [`join!`], [`try_join!`], [`race!`], [`pin!`] |
 //! | [`sync`] | `CancellationToken`; tokio's locks and channels, within arc's budget |
-//! | [`net`] | UDP, Unix sockets, `TcpSocket`, owned halves, Happy Eyeballs, more TCP methods |
+//! | [`net`] | TCP, UDP, Unix sockets, names of hosts, Happy Eyeballs |
 //! | [`fs`] | files and directories |
 //! | [`io`] | in-memory pipes, copying in both directions, standard input and output |
 //! | [`process`] | other programs: started, waited for, read and written |
-//! | [`runtime`] | tokio's names for a runtime's settings |
-//! | [`time`] | intervals, and the timers of arc's core |
+//! | [`runtime`] | runtimes that are watched, with tokio's names for their settings |
+//! | [`time`] | time limits, intervals, and the timers of arc's core |
 //! | `signal` | ctrl-c and Unix signals |
 //!
 //! The README maps tokio's names to the names here.

@@ -1,4 +1,4 @@
-//! Many futures in one task, and when they hold each other up (chapter 24).
+//! Many futures in one task, and when they block each other (chapter 24).
 
 use arc::sync::Mutex;
 use arc::task::JoinSet;

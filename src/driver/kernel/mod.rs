@@ -33,7 +33,7 @@ pub(crate) struct Event {
     /// Whether it is worth trying to read, and to write, now.
     pub(crate) ready: [bool; 2],
     /// Whether there was a hang-up, an error or urgent data, in the directions that are ready
-    /// (`readiness.rs`).
+    /// (`Readiness` in `reactor.rs`).
     pub(crate) hang_up: bool,
 }
 

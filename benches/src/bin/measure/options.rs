@@ -59,11 +59,11 @@ pub struct Options {
     /// Servers on the first cores, one per worker, load on the others
     #[arg(long)]
     pub pin: bool,
-    /// A handler holds its worker up for that long by computing (of its thread's CPU time):
+    /// A handler blocks its worker for that long by computing (of its thread's CPU time):
     /// 300us; with 2ms/100 in one request of 100
     #[arg(long, value_name = "TIME", value_parser = work)]
     pub work: Option<String>,
-    /// It sleeps in the kernel instead, which holds the worker up and not the core: one core
+    /// It sleeps in the kernel instead, which blocks the worker and not the core: one core
     /// plays as many as there are workers
     #[arg(long, requires = "work")]
     pub work_sleeps: bool,

@@ -266,7 +266,7 @@ impl Arc {
         }
     }
 
-    /// `Monitor::watch_kernel`, when nobody is asleep.
+    /// `watch_kernel` of `monitor.rs`, when nobody is asleep.
     fn take_events(&mut self, system: &mut System) {
         self.spent += system.costs.look;
         while let Some(request) = system.ready.pop_front() {
@@ -296,7 +296,7 @@ impl Policy for Arc {
         self.turn(index, system)
     }
 
-    /// `look` of the monitor, but for its reports, and `main` around it.
+    /// `look` of `monitor.rs`, and `main` around it.
     fn tick(&mut self, system: &mut System) {
         self.ticks_left -= 1;
         if self.ticks_left > 0 {

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// let task = arc::task::spawn_named("waiter", std::future::pending::<()>());
 /// arc::task::yield_now().await;
 /// for task in Handle::current().tasks() {
-///     // task 2 "waiter", spawned at src/main.rs:4:12, polled once: idle
+///     // task 3 "waiter", spawned at src/main.rs:4:12, polled once: idle
 ///     println!("{task}");
 /// }
 /// # task.abort();

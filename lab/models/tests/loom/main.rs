@@ -73,7 +73,7 @@ mod ring;
 // The models.
 mod alarms;
 mod ending;
-mod leases;
+mod in_loop;
 mod lists;
 mod parking;
 mod recorder;

@@ -262,10 +262,10 @@ fn block_on_outlives_its_runtime() {
     }
 }
 
-/// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one has
-/// the lease, and the other one waits for it, or takes it over just then.
+/// Two threads are in `block_on` of a current-thread runtime while a third one drops it: one is
+/// in the loop, and the other one waits for it, or enters it just then.
 #[test]
-fn threads_with_and_without_the_lease_outlive_their_runtime() {
+fn threads_in_the_loop_and_outside_of_it_outlive_their_runtime() {
     model(|| {
         let runtime = current_thread();
         let (signal, dropped) = (Signal::default(), Signal::default());
@@ -291,10 +291,10 @@ fn threads_with_and_without_the_lease_outlive_their_runtime() {
     });
 }
 
-/// A task runs on the thread with the lease when another thread drops the runtime: the drop
+/// A task runs on the thread in the loop when another thread drops the runtime: the drop
 /// returns after the task's future was dropped.
 #[test]
-fn end_waits_for_the_thread_with_the_lease() {
+fn end_waits_for_the_thread_in_the_loop() {
     model(|| {
         let runtime = current_thread();
         let (signal, begun, dropped) = (Signal::default(), Signal::default(), Signal::default());

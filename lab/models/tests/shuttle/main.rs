@@ -61,7 +61,7 @@ mod blocking;
 mod broken;
 mod common;
 mod ending;
-mod leases;
+mod in_loop;
 mod running;
 mod schedule;
 mod waiting;

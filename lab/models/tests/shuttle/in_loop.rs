@@ -1,4 +1,4 @@
-//! A current-thread runtime: threads in `block_on` that take the lease from each other.
+//! A current-thread runtime: threads in `block_on` that enter the loop in turn.
 
 use crate::common::{
     OnDrop, Signal, current_thread, holds, model, read_a_byte, wait, write_a_byte,
@@ -94,7 +94,7 @@ fn leave_a_task_behind(runtime: &Runtime, signal: &Signal) -> JoinHandle<task::J
     let (handle, sends) = (runtime.handle().clone(), signal.clone());
     spawn(move || {
         handle.block_on(async {
-            // By the next poll this thread has the lease, or waits for it.
+            // By the next poll this thread is in the loop, or waits for it.
             task::yield_now().await;
             task::spawn(async move {
                 task::yield_now().await;
@@ -119,9 +119,9 @@ fn another_thread_runs_what_one_leaves_behind() {
 }
 
 /// The same, but the future of the thread that takes over blocks its thread when it is polled,
-/// and the unpark that the end of the lease brings may end that park instead.
+/// and the unpark by the thread that leaves the loop may end that park instead.
 #[test]
-fn a_park_inside_the_future_does_not_lose_the_lease() {
+fn a_park_inside_the_future_does_not_lose_the_worker() {
     model(|| {
         let runtime = current_thread();
         let signal = Signal::default();
@@ -141,10 +141,10 @@ fn a_park_inside_the_future_does_not_lose_the_lease() {
     });
 }
 
-/// The thread with the lease sits, or is about to sit down, when its own future is
-/// woken. Another thread in `block_on`, without the lease, is woken by a task.
+/// The thread in the loop has the seat, or is about to take it, when its own future is woken.
+/// Another thread in `block_on`, which is not in the loop, is woken by a task.
 #[test]
-fn main_futures_are_woken_with_and_without_the_lease() {
+fn roots_are_woken_in_the_loop_and_outside_of_it() {
     model(|| {
         let runtime = current_thread();
         let (first, second) = (Signal::default(), Signal::default());
@@ -163,9 +163,10 @@ fn main_futures_are_woken_with_and_without_the_lease() {
     });
 }
 
-/// A byte comes for a task, and one for a main future, while two threads hand the lease on.
+/// A byte comes for a task, and one for the future in `block_on`, while one thread takes the
+/// worker over from another one.
 #[test]
-fn sockets_are_served_whoever_has_the_lease() {
+fn sockets_are_served_whoever_is_in_the_loop() {
     model(|| {
         let runtime = current_thread();
         let (far, near) = UnixStream::pair().unwrap();
@@ -200,9 +201,9 @@ fn runtime_that_nobody_runs_drops_its_tasks() {
 }
 
 /// The runtime is dropped while a thread enters `block_on`: the drop returns only after all tasks
-/// were dropped, also if that thread has just taken the lease.
+/// were dropped, also if that thread has just entered the loop.
 #[test]
-fn a_drop_waits_for_a_thread_that_has_just_taken_the_lease() {
+fn a_drop_waits_for_a_thread_that_has_just_entered_the_loop() {
     model(|| {
         let runtime = current_thread();
         let (handle, is_dropped) = (runtime.handle().clone(), Signal::default());

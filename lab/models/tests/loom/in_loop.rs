@@ -17,18 +17,18 @@ use std::task::{Poll, Waker};
 
 /// Who runs a worker, and what only the thread that does so may touch.
 #[derive(Default)]
-struct Leased {
+struct OneWorker {
     crew: Crew,
     roots: Roots,
     worker: UnsafeCell<usize>,
 }
 
 // SAFETY: loom checks the accesses to the cell.
-unsafe impl Sync for Leased {}
+unsafe impl Sync for OneWorker {}
 // SAFETY: as above.
-unsafe impl Send for Leased {}
+unsafe impl Send for OneWorker {}
 
-impl Leased {
+impl OneWorker {
     /// Runs the worker once.
     fn use_it(&self) {
         let root = std::sync::Arc::new(Root::new(note()));
@@ -47,14 +47,14 @@ impl Leased {
 /// none parks beside a worker that nobody runs, which loom would call a deadlock.
 #[test]
 fn nobody_parks_beside_a_worker_that_nobody_runs() {
-    race(Leased::default, Leased::use_it, Leased::use_it, |_, (), ()| ());
+    race(OneWorker::default, OneWorker::use_it, OneWorker::use_it, |_, (), ()| ());
     model_within(3, || {
-        let leased = Arc::new(Leased::default());
+        let shared = Arc::new(OneWorker::default());
         let others = [0, 1].map(|_| {
-            let leased = leased.clone();
-            thread::spawn(move || leased.use_it())
+            let shared = shared.clone();
+            thread::spawn(move || shared.use_it())
         });
-        leased.use_it();
+        shared.use_it();
         others.into_iter().for_each(|other| other.join().unwrap());
     });
 }
@@ -64,25 +64,25 @@ fn nobody_parks_beside_a_worker_that_nobody_runs() {
 #[test]
 fn nobody_enters_a_loop_after_the_end_has_begun() {
     // SAFETY: loom checks it.
-    let touch = |leased: &Leased| leased.worker.with_mut(|worker| unsafe { *worker += 1 });
+    let touch = |shared: &OneWorker| shared.worker.with_mut(|worker| unsafe { *worker += 1 });
     race(
-        Leased::default,
-        move |leased| {
-            if leased.crew.enter_loop(1) {
-                touch(leased);
-                if leased.crew.leave_loop() {
-                    touch(leased);
+        OneWorker::default,
+        move |shared| {
+            if shared.crew.enter_loop(1) {
+                touch(shared);
+                if shared.crew.leave_loop() {
+                    touch(shared);
                 }
             }
         },
-        move |leased| {
-            if leased.crew.begin_end() {
-                touch(leased);
+        move |shared| {
+            if shared.crew.begin_end() {
+                touch(shared);
             }
         },
-        |leased, (), ()| {
+        |shared, (), ()| {
             // One of them has closed it.
-            assert!(!leased.crew.begin_end());
+            assert!(!shared.crew.begin_end());
         },
     );
 }
@@ -100,7 +100,7 @@ fn exactly_one_thread_closes_a_current_thread_runtime() {
             spawn(&shared, dropped.clone());
             (shared, dropped)
         },
-        // It runs the task, if it takes the lease.
+        // It runs the task, if it enters the loop.
         |(shared, _)| block_on(shared, yield_now()),
         |(shared, _)| end::begin(shared),
         |(shared, dropped), (), ()| {
