@@ -3,7 +3,7 @@
 
 use crate::healthy;
 use arc::task::{JoinHandle, spawn_blocking, yield_now};
-use arc::time::{Duration, Instant, sleep, timeout};
+use arc::time::{Duration, Instant, sleep};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
 use arc_util::net::{TcpListener, TcpStream};
 use arc_util::select;
@@ -12,7 +12,7 @@ use arc_util::sync::{
     Semaphore, broadcast, mpsc, oneshot, watch,
 };
 use arc_util::task::{JoinSet, TaskTracker};
-use arc_util::time::interval;
+use arc_util::time::{interval, timeout};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
 use std::sync::Arc;

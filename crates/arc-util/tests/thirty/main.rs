@@ -4,9 +4,11 @@
 
 mod healthy;
 mod planted;
+#[cfg(target_os = "linux")]
+mod threads;
 
 use arc_trace::{Format, Options, Timeline};
-use arc_util::runtime::{Builder, HandleExt, Runtime};
+use arc_util::runtime::{Builder, Runtime};
 use arc_util::sync::Notify;
 use std::future::Future;
 use std::pin::Pin;

@@ -2,7 +2,7 @@
 
 use crate::{Line, planted};
 use arc::task::{JoinHandle, spawn_blocking};
-use arc::time::{Duration, sleep, timeout};
+use arc::time::{Duration, sleep};
 use arc_util::io::AsyncReadExt;
 use arc_util::net::{TcpListener, TcpStream};
 use arc_util::sync::{
@@ -10,6 +10,7 @@ use arc_util::sync::{
     mpsc, oneshot, watch,
 };
 use arc_util::task::JoinSet;
+use arc_util::time::timeout;
 use arc_util::{join, select};
 use std::collections::HashMap;
 use std::future::pending;
