@@ -156,7 +156,7 @@ impl Timeline {
         let has_settled = self.end.saturating_sub(last) >= LONG_WAIT;
 
         // Without a `block_on` the program goes on outside of the runtime.
-        let is_all = has_main && !goes_on && has_settled;
+        let is_all = has_main && !goes_on && has_settled && !self.others_go_on;
         let Judgement { deadlocks, perhaps, is_quiet } = judge(&all, is_all);
 
         let link = |(task, number): &(u64, usize)| {

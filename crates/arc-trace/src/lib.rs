@@ -72,6 +72,7 @@ mod schedule;
 mod sources;
 mod sync;
 mod text;
+mod threads;
 mod timeline;
 mod waiting;
 pub mod waits;

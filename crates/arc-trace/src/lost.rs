@@ -249,13 +249,18 @@ impl Timeline {
             }
             let took = to - from;
             // A receiver that is quick is only the slower one of two.
-            let each = took / self.received(info.location, from, to).max(1);
+            let received = self.received(info.location, from, to);
+            let each = took / received.max(1);
             let is_slow = each >= SLOW_RECEIVER;
             if full < FULL_MIN || full < took / 3 * 2 || !is_slow {
                 continue;
             }
             let receiver = info.provider;
-            let who = receiver.map_or("nobody".to_owned(), |task| self.label(task));
+            let who = match receiver {
+                Some(task) => self.label(task),
+                None if received > 0 => "a thread".to_owned(),
+                None => "nobody".to_owned(),
+            };
             let text = format!(
                 "full: for {} of {} tasks waited for room in the channel made at {} ({} values \
                  fit), {count} times and for {} in all; {who} receives, {} for each value",

@@ -1,7 +1,7 @@
 //! How this crate hears of what a runtime does: by the seam that arc's core has for everybody.
 
 use crate::environment::is_on;
-use crate::{recorder, tell};
+use crate::{recorder, tell, threads};
 use arc_observe::{Kind, Note, Observer};
 use std::cell::Cell;
 use std::sync::Once;
@@ -54,6 +54,7 @@ impl Observer for Recorder {
         tell_if_on!(spawned(task, runtime, &note.name().cloned(), note.location(), kind));
         if note.kind() == Kind::BlockOn {
             tell::blocks_on(task);
+            threads::begins();
         }
     }
 
@@ -64,7 +65,10 @@ impl Observer for Recorder {
     fn begins(&self, task: u64, note: &Note) {
         match note.kind() {
             Kind::Task => {}
-            Kind::Job => JOB.set(task),
+            Kind::Job => {
+                threads::is_ours();
+                JOB.set(task);
+            }
             Kind::BlockOn => ROOT_STEP.set(note.steps()),
         }
         tell::step(task, note.steps());
@@ -90,6 +94,9 @@ impl Observer for Recorder {
 
     fn ended(&self, task: u64) {
         tell_if_on!(ended(task));
+        if recorder::main() == Some(task) {
+            threads::ends();
+        }
     }
 
     fn made_progress(&self) {
@@ -122,6 +129,16 @@ impl Observer for Recorder {
 
     fn runs_worker(&self, runtime: u64, worker: usize) {
         tell::runs_worker(runtime, worker);
+        threads::begins();
+    }
+
+    fn leaves_worker(&self, _runtime: u64, _worker: usize) {
+        threads::ends();
+    }
+
+    fn tick(&self, _runtime: u64, _since: Duration) -> bool {
+        threads::is_ours();
+        false
     }
 
     fn sleeps(&self) {

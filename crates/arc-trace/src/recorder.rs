@@ -107,6 +107,8 @@ pub struct Recording {
     pub waiting: Vec<Waiting>,
     /// What descriptors are that are no sockets.
     pub named: Vec<Named>,
+    /// A thread that is none of arc's went on by itself. It may have woken tasks.
+    pub others_go_on: bool,
 }
 
 impl Recording {
@@ -481,8 +483,8 @@ pub(crate) fn take() -> Recording {
         tasks_left_out += table.left_out;
     }
     let resources = resource::known();
-    let (waiting, named) = (Vec::new(), sources::names());
-    Recording { threads, tasks, taken, tasks_left_out, resources, waiting, named }
+    let (waiting, named, others_go_on) = (Vec::new(), sources::names(), false);
+    Recording { threads, tasks, taken, tasks_left_out, resources, waiting, named, others_go_on }
 }
 
 impl Shelf {
@@ -561,6 +563,8 @@ impl ThreadRecorder {
             // Nothing is left out of the recording of a simulation, but of a very long one.
             waiting: Vec::new(),
             named: sources::names(),
+            // A simulation has one thread.
+            others_go_on: false,
         }
     }
 }

@@ -57,6 +57,8 @@ pub struct Timeline {
     pub(crate) moved: HashMap<u64, u64>,
     /// What descriptors are that are no sockets.
     pub(crate) named: Vec<Named>,
+    /// A thread that is none of arc's goes on by itself.
+    pub(crate) others_go_on: bool,
     /// How many events there are.
     pub events: usize,
     /// How many older events were left out.
@@ -553,6 +555,7 @@ impl Reader {
         }
         timeline.resources = recording.resources.clone();
         timeline.named = recording.named.clone();
+        timeline.others_go_on = recording.others_go_on;
         let mut reader = Self {
             timeline,
             doing,

@@ -18,6 +18,7 @@
 
 use crate::recorder::{self, Recording, clock};
 use crate::resource::lock;
+pub use crate::threads::others_go_on;
 pub use crate::waiting::{Finding, Program, Waiting};
 use crate::waiting::{On, make_known};
 use std::collections::{BTreeSet, HashMap};
@@ -348,5 +349,5 @@ pub fn recording() -> Recording {
     // Before the rest, which has what these wait for.
     let waiting = waiting();
     make_known(&waiting);
-    Recording { waiting, ..recorder::take() }
+    Recording { waiting, others_go_on: others_go_on(), ..recorder::take() }
 }

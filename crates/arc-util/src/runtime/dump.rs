@@ -253,7 +253,7 @@ mod waits {
     use super::{Id, TaskInfo, Waits, find};
     use crate::task::TaskState;
     pub(super) use arc_trace::waits::Finding;
-    use arc_trace::waits::{Program, Waiting, mains, runtimes, waiting};
+    use arc_trace::waits::{Program, Waiting, mains, others_go_on, runtimes, waiting};
 
     /// What was known of the waits before the list of tasks was made.
     pub(super) struct Asked(Vec<Waiting>);
@@ -318,7 +318,7 @@ mod waits {
             }
 
             // Nothing else goes on if no future of a `block_on` was polled since, and there is no
-            // other runtime.
+            // other runtime and no other thread that goes on by itself.
             let again = waiting();
             let is_still = |main: &u64| {
                 let step = |all: &[Waiting]| {
@@ -329,8 +329,8 @@ mod waits {
             let waits_too =
                 |task: &TaskInfo| asked.binary_search_by_key(&task.id.0, |it| it.task).is_ok();
             let all_wait = tasks.iter().all(waits_too);
-            let is_all =
-                runtimes() == 1 && !mains.is_empty() && mains.iter().all(is_still) && all_wait;
+            let is_settled = !mains.is_empty() && mains.iter().all(is_still) && all_wait;
+            let is_all = is_settled && runtimes() == 1 && !others_go_on();
 
             let has_ended = |id| by_id(id).is_none() && !mains.contains(&id);
             let program = Program { waiting: &asked, is_all, has_ended: &has_ended, label: &label };

@@ -4,6 +4,8 @@
 
 mod healthy;
 mod planted;
+#[cfg(target_os = "linux")]
+mod threads;
 
 use arc_trace::{Format, Options, Timeline};
 use arc_util::runtime::{Builder, Runtime};
