@@ -6,6 +6,7 @@ use super::metrics::RuntimeMetrics;
 use super::runtime::Runtime;
 use crate::task::boxed_if_large;
 use crate::task::{LocalJoinHandle, LocalSet};
+use arc::runtime as core;
 use arc::runtime::EnterGuard;
 use arc::task::JoinHandle;
 use std::fmt;
@@ -86,6 +87,21 @@ impl Builder {
     /// As [`build`](Self::build).
     pub fn build_local(&mut self, _options: LocalOptions) -> io::Result<LocalRuntime> {
         LocalRuntime::build(self)
+    }
+}
+
+impl LocalSet {
+    /// Runs the future and the set's tasks in the runtime's `block_on`. See
+    /// [`run_until`](Self::run_until).
+    ///
+    /// # Panics
+    ///
+    /// Panics when the future does, and where `block_on` does.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, runtime: &core::Handle, future: F) -> F::Output {
+        // It panics if the panic of a task ends its runtime, which the core's does not.
+        let runtime = Handle::from(runtime.clone());
+        boxed_if_large!(future, runtime.block_on(self.run_until(future)))
     }
 }
 

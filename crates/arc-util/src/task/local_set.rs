@@ -1,7 +1,6 @@
 //! Tasks that are not `Send`, which run on the thread that is in `block_on`.
 
 use crate::wake::{contain, discard, wake_all};
-use arc::runtime::Handle;
 use arc::task::{Id, JoinError, consume_budget, with_budget};
 use futures_util::future::{AbortHandle, Abortable, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -283,19 +282,6 @@ impl LocalSet {
     /// ```
     pub fn enter(&self) -> LocalEnterGuard {
         LocalEnterGuard { _entered: Entered::new(&self.tasks) }
-    }
-
-    /// Runs the future and the set's tasks in the runtime's `block_on`. See
-    /// [`run_until`](Self::run_until).
-    ///
-    /// # Panics
-    ///
-    /// Panics when the future does, and where `block_on` does.
-    #[track_caller]
-    pub fn block_on<F: Future>(&self, runtime: &Handle, future: F) -> F::Output {
-        // It panics if the panic of a task ends its runtime, which the core's does not.
-        let runtime = crate::runtime::Handle::from(runtime.clone());
-        boxed_if_large!(future, runtime.block_on(self.run_until(future)))
     }
 }
 
