@@ -90,9 +90,13 @@ pub fn resume() {
 /// Moves the clock of the simulation on, and lets the timers whose time has come by that wake their
 /// tasks. tokio's `advance`.
 ///
+/// Before the clock moves, each task that is in the queue is polled, so that a timer that it begins
+/// with is among these. (On tokio it is not: await [`yield_now`] before this, and a test holds on
+/// both.)
+///
 /// When this returns, each of these timers has woken its task, in the order of their deadlines, and
 /// the tasks that were woken have been polled. (On tokio they have not if the main future calls
-/// this: await [`yield_now`] after it, and a test holds on both.)
+/// this: await [`yield_now`] after it.)
 ///
 /// The polls until then take some time, as all polls do.
 ///
@@ -102,7 +106,7 @@ pub fn resume() {
 ///
 /// # Cancellation
 ///
-/// The clock has moved as soon as the future was polled.
+/// The clock has moved, or not.
 ///
 /// # Examples
 ///
@@ -116,6 +120,9 @@ pub fn resume() {
 /// ```
 pub async fn advance(duration: Duration) {
     pause();
+    // The seed may not have polled them yet, however often the caller has let others run.
+    others_run().await;
+
     // A timer of its own: the runtime takes all that are due at once, so when this one has woken
     // its waker, the others have. It has to be armed, so its deadline is ahead. At the end of the
     // clock nothing is.
@@ -132,7 +139,12 @@ pub async fn advance(duration: Duration) {
     }
 
     // On tokio the caller waits in the queue behind the tasks that were woken. The order is
-    // another one here, so this waits until no other task is in the queue.
+    // another one here.
+    others_run().await;
+}
+
+/// Waits until no other task is in the queue.
+async fn others_run() {
     for _ in 0..TURNS_MAX {
         yield_now().await;
         if is_alone() {

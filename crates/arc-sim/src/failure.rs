@@ -33,8 +33,9 @@ pub enum Failure {
 /// What a task waits for of which nothing was told.
 const UNKNOWN: &str = "for nothing that arc knows of";
 
-const TRACE: &str = "\n    (with the feature `trace` of arc-async, the locks and channels that \
-                     these wait for are named)";
+/// arc-sim has arc-util tell of all that it has, so what is not known is somebody else's.
+const NOT_ARCS: &str = "\n    (the locks and channels of arc are named: one that is not known is of \
+                        another crate)";
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +55,7 @@ impl fmt::Display for Failure {
                 list(tasks, formatter)?;
                 let is_unknown = |task: &Unfinished| task.waits.as_deref() == Some(UNKNOWN);
                 match tasks.iter().any(is_unknown) {
-                    true => formatter.write_str(TRACE),
+                    true => formatter.write_str(NOT_ARCS),
                     false => Ok(()),
                 }
             }
@@ -113,8 +114,8 @@ pub struct Unfinished {
     /// How much simulated time had passed since its last poll, or since the beginning if there was
     /// none.
     pub idle: Duration,
-    /// What it waits for, as the end of a sentence, if it waits. Locks and channels of arc-util are
-    /// known with the feature `trace` of arc-async.
+    /// What it waits for, as the end of a sentence, if it waits. Locks and channels of other crates
+    /// are not known.
     pub waits: Option<String>,
 }
 

@@ -457,9 +457,18 @@ impl Timeline {
             cost: u64,
             wakers: BTreeMap<u64, usize>,
         }
+        // A watch channel wakes in eight groups. Who was in the first one and asks again may be in
+        // the next one, and is woken for the value that it has seen.
+        let is_watch = |wait: &Wait| {
+            let Wait::Resource { resource, .. } = wait else { return false };
+            self.resources.get(resource).is_some_and(|info| info.what == What::Watch)
+        };
+        let mut was_idle: BTreeMap<u64, bool> = BTreeMap::new();
         let mut by_location: BTreeMap<&str, Empty> = BTreeMap::new();
         for (index, poll) in self.polls.iter().enumerate() {
-            if !poll.did_nothing {
+            // A poll may take a value a moment before the wake-up comes that belongs to it.
+            let is_idle = was_idle.insert(poll.task, poll.operations == 0) == Some(true);
+            if !poll.did_nothing || !is_idle || poll.waits.iter().all(is_watch) {
                 continue;
             }
             let task = &self.tasks[&poll.task];

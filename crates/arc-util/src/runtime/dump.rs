@@ -264,6 +264,17 @@ mod waits {
         }
     }
 
+    /// Leaves out those that no longer wait for the same.
+    fn retain_unchanged(all: &mut Vec<Waiting>) {
+        let now = waiting();
+        let count = |waiting: &Waiting| waiting.describe(&|task| task.to_string()).len();
+        all.retain(|before| {
+            let place = now.binary_search_by_key(&before.task, |it| it.task);
+            let after = place.ok().map(|place| &now[place]);
+            after.is_some_and(|after| after.step == before.step && count(after) == count(before))
+        });
+    }
+
     impl Waits {
         pub(super) const NOT_KNOWN: &str =
             "what futures of other crates wait for, tasks of a LocalSet";
@@ -333,8 +344,22 @@ mod waits {
             let is_all = is_settled && runtimes() == 1 && !others_go_on();
 
             let has_ended = |id| by_id(id).is_none() && !mains.contains(&id);
-            let program = Program { waiting: &asked, is_all, has_ended: &has_ended, label: &label };
-            waits.findings = program.findings();
+            let find = |waiting: &[Waiting], is_all| {
+                let (has_ended, label) = (&has_ended, &label);
+                Program { waiting, is_all, has_ended, label }.findings()
+            };
+            waits.findings = find(&asked, is_all);
+
+            // Who has got its lock meanwhile is seen to wait for what it has. It is left out, and
+            // so nothing is said of it.
+            while !waits.findings.is_empty() {
+                let count = asked.len();
+                retain_unchanged(&mut asked);
+                if asked.len() == count {
+                    break;
+                }
+                waits.findings = find(&asked, false);
+            }
             waits
         }
     }

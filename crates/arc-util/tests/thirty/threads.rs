@@ -10,8 +10,9 @@ use arc_util::sync::{
 use std::sync::Arc;
 use std::thread;
 
-/// So long nothing else goes on. A dump needs 50 ms of that to be sure.
-const LONG: Duration = Duration::from_millis(150);
+/// So long nothing else goes on. A dump needs 50 ms of that to be sure, and a lock that a thread
+/// has for 200 ms is told of with reason.
+const LONG: Duration = Duration::from_millis(80);
 
 macro_rules! programs {
     ($($name:ident $program:block)*) => {$(
