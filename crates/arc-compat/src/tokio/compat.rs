@@ -39,7 +39,7 @@ pin_project! {
     /// # #[arc::main]
     /// # async fn main() -> std::io::Result<()> {
     /// let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
-    /// let client = TcpStream::connect(listener.local_addr()?).await?;
+    /// let client = TcpStream::connect(listener.get_ref().local_addr()?).await?;
     /// let (server, _) = listener.accept().await?;
     ///
     /// let mut client = Compat::vectored(client);
