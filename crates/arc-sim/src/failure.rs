@@ -34,8 +34,8 @@ pub enum Failure {
 const UNKNOWN: &str = "for nothing that arc knows of";
 
 /// arc-sim has arc-util tell of all that it has, so what is not known is somebody else's.
-const NOT_ARCS: &str = "\n    (the locks and channels of arc are named: one that is not known is of \
-                        another crate)";
+const NOT_ARCS: &str = "\n    (the locks and channels of arc are named: one that is not known is \
+                        of another crate)";
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
