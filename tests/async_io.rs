@@ -6,6 +6,7 @@
 use crate::common::timeout;
 use crate::net_common::*;
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt, Direction};
+use arc::runtime::Builder;
 use arc::time::sleep;
 use socket2::{Domain, MsgHdr, Socket, Type};
 use std::io::{Error, ErrorKind, IoSlice, IoSliceMut, Read, Result, Write};
@@ -408,12 +409,16 @@ fn only_what_could_be_registered_is_made_non_blocking() {
             drop(near.into_inner().unwrap());
             assert!(same.nonblocking().unwrap());
 
-            // The kernel cannot watch a regular file, which is left as it was.
-            let file = std::fs::File::open("Cargo.toml").unwrap();
-            let same = file.try_clone().unwrap();
+            // A runtime that has ended registers nothing, and leaves it as it was.
+            let (near, _far) = UnixStream::pair().unwrap();
+            let same = near.try_clone().unwrap();
             let same = socket2::SockRef::from(&same);
             same.set_nonblocking(was_nonblocking).unwrap();
-            drop(Async::new(file).map(drop).unwrap_err());
+            let ended = Builder::new_current_thread().build().unwrap();
+            let handle = ended.handle().clone();
+            ended.shutdown_background();
+            let _entered = handle.enter();
+            drop(Async::new(near).map(drop).unwrap_err());
             assert_eq!(same.nonblocking().unwrap(), was_nonblocking);
         }
     });
