@@ -296,6 +296,19 @@ fn stuck_worker_is_known_to_those_who_inject() {
     });
 }
 
+/// A poll blocks until another task has run, which is spawned from outside meanwhile.
+fn frees_a_poll_that_blocks(runtime: &Runtime) {
+    let (blocks, other) = (Signal::default(), Signal::default());
+    let (is_in_poll, is_free) = (blocks.clone(), other.clone());
+    let blocked = runtime.spawn(async move {
+        is_in_poll.send();
+        wait(is_free.sent(1));
+    });
+    wait(blocks.sent(1));
+    wait(runtime.spawn(async move { other.send() })).unwrap();
+    wait(blocked).unwrap();
+}
+
 /// A task blocks its worker until another one has run, which is spawned from outside. While polls
 /// count as long, no monitor is needed: a worker that sleeps is called, one that is about to sleep
 /// sees the task, and a helper that is on its way comes to it. The first tasks are there to set all
@@ -309,15 +322,7 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
         wait(runtime.spawn(async {})).unwrap();
         spawner.join().unwrap();
 
-        let (blocks, other) = (Signal::default(), Signal::default());
-        let (is_in_poll, is_free) = (blocks.clone(), other.clone());
-        let blocked = runtime.spawn(async move {
-            is_in_poll.send();
-            wait(is_free.sent(1));
-        });
-        wait(blocks.sent(1));
-        wait(runtime.spawn(async move { other.send() })).unwrap();
-        wait(blocked).unwrap();
+        frees_a_poll_that_blocks(&runtime);
     });
 }
 
@@ -327,15 +332,7 @@ fn task_from_outside_begins_beside_a_poll_that_blocks() {
 fn task_from_outside_begins_beside_a_worker_that_is_stuck() {
     model_with_monitor(|| {
         let runtime = frugal_runtime(2);
-        let (blocks, other) = (Signal::default(), Signal::default());
-        let (is_in_poll, is_free) = (blocks.clone(), other.clone());
-        let blocked = runtime.spawn(async move {
-            is_in_poll.send();
-            wait(is_free.sent(1));
-        });
-        wait(blocks.sent(1));
-        wait(runtime.spawn(async move { other.send() })).unwrap();
-        wait(blocked).unwrap();
+        frees_a_poll_that_blocks(&runtime);
     });
 }
 
