@@ -85,6 +85,8 @@ fn check() {
             expect(poll(&mut both, &wakeups).is_pending(), "it is done, and one future is not");
             let message = "a future was not polled while the other was done";
             expect(gates[last].polls.get() > wakes, message);
+            let message = "one future is done, and the other was polled twice in one poll";
+            expect(gates[last].polls.get() == wakes + 1, message);
             expect_wakeups(wakeups.count(), wakes);
         }
 

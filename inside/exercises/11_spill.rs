@@ -85,6 +85,10 @@ fn robbed(step: usize, wanted: usize) {
     expect(held <= ROOM, &format!("a thief sees {held} tasks, and the queue has room for {ROOM}"));
 
     let spilled = content(&shared);
+    let is_whole = spilled.is_empty() || spilled.len() == ROOM / 2;
+    let message = "the half is taken out piece by piece, and a thief comes between two of them: a \
+                   part is spilled, although there is room by now";
+    expect(is_whole, message);
     let is_needless = is_before && !spilled.is_empty();
     let mut tasks = [content(&own), spilled, stolen].concat();
     tasks.sort_unstable();

@@ -18,7 +18,9 @@
 //! * *Chatter*: a thousand times, three tasks of a microsecond come. At most ten times somebody may
 //!   be woken for them, and no task may wait for longer than 30 microseconds.
 //! * *Bursts*: many tasks come at once, or a few long ones. The four workers may take 30 % longer
-//!   than if each of them did a quarter of the work from the first moment on.
+//!   than if each of them did a quarter of the work from the first moment on. (If many short
+//!   ones come in the middle of a long poll, this is asked of the other three workers, and from
+//!   the next tick on.)
 //! * *Surprise*: up to nine short tasks are behind polls of ten milliseconds, or come in the middle
 //!   of one, and the mean says that polls are short. None may wait for longer than two ticks of the
 //!   monitor (a third one if there are two such polls, and so on) and five wake-ups. At most two
@@ -241,6 +243,8 @@ fn bursts() {
         (64, 100, 100),
         // A few that are very long.
         (4, 5000, 5000),
+        // Two for each worker, which are long beside a wake-up, and short beside a tick.
+        (8, 100, 100),
         // Long ones, and the mean says that they are short.
         (64, 100, 1),
     ] {
@@ -292,6 +296,23 @@ fn late() {
          allowed"
     );
     expect(wait <= most, &message);
+
+    // So many come, right after a tick, that three workers have to share them.
+    let mut machine = Machine::new(1);
+    machine.queue(1, 10_000);
+    while machine.now <= 7000 {
+        machine.step();
+    }
+    machine.queue(2000, 1);
+    while !machine.queue.is_empty() {
+        machine.step();
+    }
+    let (took, most) = (machine.now - 7001, TICK + 2000 / 3 * 13 / 10);
+    let message = format!(
+        "2000 tasks of 1 us came in the middle of a poll of 10 ms, and were done after {took} us: \
+         with three workers, from the next tick on, {most} are allowed"
+    );
+    expect(took <= most, &message);
 }
 
 /// All four are in long polls when the monitor comes by, and tasks are left.

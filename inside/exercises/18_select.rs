@@ -194,12 +194,52 @@ fn check(steps: &[Step], at_once: usize) {
     expect(is_right, LOST);
 }
 
+/// Serves as many connections at a time. Each gets one long message, and now and then two ticks at
+/// once. Their bytes come by turns.
+fn connections(count: u8) {
+    let messages: Vec<Vec<u8>> = (0..count).map(|it| vec![it; 200 + usize::from(it)]).collect();
+    let peers: Vec<_> = (0..count)
+        .map(|_| (Channel::new(), Channel::new(), RefCell::new(Seen::default())))
+        .collect();
+    let serves = peers.iter().map(|(bytes, ticks, seen)| Task::new(serve(bytes, ticks, seen)));
+    let mut tasks: Vec<_> = serves.collect();
+    tasks.iter_mut().for_each(Task::run);
+
+    let mut sent_ticks = 0;
+    for place in 0..=messages.iter().map(Vec::len).max().unwrap_or_default() {
+        let is_time = place % 50 == 20;
+        sent_ticks += if is_time { 2 } else { 0 };
+        for (((bytes, ticks, seen), message), task) in peers.iter().zip(&messages).zip(&mut tasks) {
+            let length = u8::try_from(message.len()).expect("they are not that long");
+            if let Some(byte) = [&[length], message.as_slice()].concat().get(place) {
+                bytes.send(*byte);
+            }
+            if is_time {
+                ticks.send(());
+                ticks.send(());
+            }
+            task.run();
+            let told = "two ticks have come at once, and it does not count both";
+            expect(seen.borrow().ticks == sent_ticks, told);
+        }
+    }
+
+    let told = match count {
+        1 => "a message of 200 bytes does not arrive as it was sent",
+        _ => "two connections are served at a time, and one gets what was sent to the other",
+    };
+    let mut right = peers.iter().zip(&messages);
+    expect(right.all(|((_, _, seen), sent)| seen.borrow().messages == [sent.as_slice()]), told);
+}
+
 fn main() {
     for at_once in [1, 2] {
         for ticks in 0..1 << steps(0).len() {
             check(&steps(ticks), at_once);
         }
     }
+    connections(1);
+    connections(2);
     solved();
 }
 

@@ -242,11 +242,19 @@ fn check_leavers() {
         let message = "a sender was woken and goes away, and the next one is not woken";
         expect(!is_woken || leaver == 2 || woken(&senders) == 1, message);
 
+        // Somebody comes, and stands behind those who are left. If nobody is left, there is room.
+        senders.push(Sender::new(&channel, 4));
+        if is_woken && leaver == 2 {
+            senders[3].sends();
+        } else {
+            senders[3].waits();
+        }
+
         received.extend(receive_all(&channel, &mut senders));
         let is_left = senders.iter().any(|it| it.send.is_some());
         expect(!is_left, "a sender has gone away, and with it the turn of another one");
         let message = "a send was dropped, and its message comes, or that of another does not";
-        let others = (0..=3).filter(|it| *it != leaver as u32 + 1);
+        let others = (0..=4).filter(|it| *it != leaver as u32 + 1);
         expect(received.into_iter().eq(others), message);
         let message = "a sender has gone away, and is woken later";
         expect(senders[leaver].wakeups.count() == woken_so_far, message);

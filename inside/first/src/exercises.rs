@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 mod alarm;
 pub mod threads;
@@ -53,26 +53,53 @@ impl Drop for Alive {
     }
 }
 
-/// The waker of one poll. It objects to being woken or dropped while a lock is held.
+/// The waker of one poll. It objects to being woken or dropped while a lock is held. std would call
+/// a `Drop` of this type for the last clone alone, so the four functions are written by hand (as in
+/// stage 02): they object to each.
 struct PollWaker {
     wakeups: Arc<Wakeups>,
     _alive: Alive,
 }
 
-impl Wake for PollWaker {
-    fn wake(self: Arc<Self>) {
+/// Whoever calls one of them has a waker, whose data came from `Arc::into_raw`.
+static TABLE: RawWakerVTable =
+    RawWakerVTable::new(clone_waker, wake_waker, wake_waker_by_ref, drop_waker);
+
+impl PollWaker {
+    fn into_waker(self) -> Waker {
+        let data = Arc::into_raw(Arc::new(self)).cast();
+        // SAFETY: the functions may be called by any thread: a `PollWaker` is Send and Sync.
+        unsafe { Waker::from_raw(RawWaker::new(data, &TABLE)) }
+    }
+
+    fn wake(&self) {
         let message = "a waker is woken while a lock is held: what it runs may want that lock";
         expect(!threads::holds_a_lock(), message);
         self.wakeups.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-impl Drop for PollWaker {
-    /// Each poll has a waker of its own, so this runs when its last clone is dropped.
-    fn drop(&mut self) {
-        let message = "a waker is dropped while a lock is held: what it runs may want that lock";
-        expect(!threads::holds_a_lock(), message);
-    }
+unsafe fn clone_waker(data: *const ()) -> RawWaker {
+    // SAFETY: see `TABLE`. The clone owns one reference more.
+    unsafe { Arc::increment_strong_count(data.cast::<PollWaker>()) };
+    RawWaker::new(data, &TABLE)
+}
+
+unsafe fn wake_waker(data: *const ()) {
+    // SAFETY: see `TABLE`. The reference was the waker's, and ends here.
+    unsafe { Arc::from_raw(data.cast::<PollWaker>()) }.wake();
+}
+
+unsafe fn wake_waker_by_ref(data: *const ()) {
+    // SAFETY: see `TABLE`. The waker keeps its reference.
+    unsafe { &*data.cast::<PollWaker>() }.wake();
+}
+
+unsafe fn drop_waker(data: *const ()) {
+    let message = "a waker is dropped while a lock is held: what it runs may want that lock";
+    expect(!threads::holds_a_lock(), message);
+    // SAFETY: see `TABLE`. The reference was the waker's, and ends here.
+    drop(unsafe { Arc::from_raw(data.cast::<PollWaker>()) });
 }
 
 /// Polls a future once. The wake-ups that it asks for are counted.
@@ -81,8 +108,7 @@ pub fn poll<F: Future + ?Sized>(
     wakeups: &Arc<Wakeups>,
 ) -> Poll<F::Output> {
     set_alarm();
-    let waker = PollWaker { wakeups: wakeups.clone(), _alive: Alive::new(&WAKERS) };
-    let waker = Waker::from(Arc::new(waker));
+    let waker = PollWaker { wakeups: wakeups.clone(), _alive: Alive::new(&WAKERS) }.into_waker();
     let _in_poll = Alive::new(&alarm::POLLS);
     future.as_mut().poll(&mut Context::from_waker(&waker))
 }
