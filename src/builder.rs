@@ -156,9 +156,10 @@ impl Builder {
 
     /// Sets a hook that each thread of the runtime calls when it starts, if it runs tasks or jobs.
     ///
-    /// A worker runs no task before its call has returned, although a task may have been handed to
-    /// it: keep the hook short. A panic in it is printed and otherwise ignored. A hook that owns a
-    /// handle of the runtime, or of a task in it, keeps the runtime's memory for ever.
+    /// A worker runs no task before its call has returned, and while all workers are in it nobody
+    /// waits for sockets and timers: keep the hook short. A panic in it is printed and otherwise
+    /// ignored. A hook that owns a handle of the runtime, or of a task in it, keeps the runtime's
+    /// memory for ever.
     pub fn on_thread_start(&mut self, hook: impl Fn() + Send + Sync + 'static) -> &mut Self {
         self.on_thread_start.push(Arc::new(hook));
         self

@@ -289,7 +289,7 @@ impl<T: AsSource> Async<T> {
         attempt: impl FnOnce(&T) -> Result<R>,
     ) -> Result<R> {
         // Before the attempt, so that an event which comes meanwhile is seen as one more.
-        let seen = waiter.look();
+        let seen = waiter.see();
         if seen.is_gone {
             return Err(gone());
         }

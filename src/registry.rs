@@ -171,8 +171,8 @@ impl<R> TaskList<R> {
         let mut wakers = Vec::new();
         let [tasks @ .., _jobs] = &*self.shards else { return wakers };
         for Shard(shard) in tasks {
-            // Its waker brings it into a queue, from which the end drops it. A waker that was taken
-            // out already belongs to a task that has just ended.
+            // Its waker brings it into a queue, from which the end drops it. A task without one has
+            // just ended, or is being made: then its spawner queues or drops it.
             let records = take(&mut *lock(shard));
             wakers.extend(records.into_iter().filter_map(|(_, record)| lock(&record.waker).take()));
         }

@@ -22,6 +22,7 @@ mod context;
 mod coop;
 mod current_thread;
 mod descriptors;
+mod ending;
 mod fairness;
 mod hooks;
 mod net_of_scheduling;

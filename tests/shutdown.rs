@@ -7,10 +7,8 @@ use arc::net::TcpStream;
 use arc::runtime::{Handle, Runtime};
 use arc::task::{JoinHandle, spawn_blocking, yield_now};
 use arc::time::{Instant, sleep, sleep_until};
-use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io;
-use std::mem::take;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
@@ -915,69 +913,4 @@ mod leaves_nothing {
             }
         });
     }
-}
-
-/// A future's drop finds its runtime also if the task is woken too late for the queues.
-#[test]
-fn a_task_that_is_woken_at_the_end_is_dropped_in_its_runtime() {
-    /// Wants a runtime when it is dropped.
-    struct Spawns(Counter);
-
-    impl Drop for Spawns {
-        fn drop(&mut self) {
-            let id = Handle::try_current().map(|handle| handle.id());
-            assert!(id.is_some() && !arc::runtime::may_block(), "it is dropped as all others are");
-            self.0.add();
-        }
-    }
-
-    within_deadline(|| {
-        for workers in SIZES {
-            for _ in 0..rounds(300) {
-                let (runtime, dropped) = (runtime(workers), Counter::new());
-                let wakers = Arc::new(Mutex::new(Vec::new()));
-                for _ in 0..4 {
-                    let (spawns, wakers) = (Spawns(dropped), wakers.clone());
-                    drop(runtime.spawn(async move {
-                        let _spawns = spawns;
-                        poll_fn(|context| {
-                            wakers.lock().unwrap().push(context.waker().clone());
-                            Poll::<()>::Pending
-                        })
-                        .await;
-                    }));
-                }
-                wait_until("all wait", || wakers.lock().unwrap().len() >= 4);
-                let waking = thread::spawn({
-                    let wakers = wakers.clone();
-                    move || take(&mut *wakers.lock().unwrap()).into_iter().for_each(Waker::wake)
-                });
-                drop(runtime);
-                waking.join().unwrap();
-                dropped.wait_for(4);
-            }
-        }
-    });
-}
-
-/// Its destructor runs after the thread has signed off, and std panics if a thread joins itself.
-#[test]
-fn a_worker_whose_thread_local_has_the_runtime_does_not_join_itself() {
-    std::thread_local! {
-        static HELD: RefCell<Option<(Runtime, Dropped)>> = const { RefCell::new(None) };
-    }
-    let name = "shutdown::a_worker_whose_thread_local_has_the_runtime_does_not_join_itself";
-    in_child(name, ":", || {
-        let (told, panics) = (Counter::new(), Counter::new());
-        std::panic::set_hook(Box::new(move |_| _ = panics.add()));
-        let runtime = runtime(1);
-        let handle = runtime.handle().clone();
-        let holds = handle.spawn(async move { HELD.set(Some((runtime, told.on_drop()))) });
-        handle.block_on(holds).unwrap();
-        handle.shutdown_background();
-
-        // The runtime is dropped before what is beside it.
-        told.wait_for(1);
-        assert_eq!(panics.get(), 0);
-    });
 }

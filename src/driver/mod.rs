@@ -4,9 +4,10 @@
 //! leaves the seat, and runs the tasks whose events came. Only one thread at a time has the seat
 //! (`scheduler/sleep.rs`), and only that thread may call [`Driver::wait`] and [`Driver::look`].
 //!
-//! While all workers run tasks, no thread waits, and the kernel keeps the events. A busy worker
-//! takes the seat now and then to look, without waiting (`scheduler/policy.rs`). When all workers
-//! are too busy even for that, the monitor looks (`scheduler/monitor.rs`).
+//! When the worker in the seat wakes up, no parked worker takes its place: the seat is free until a
+//! worker falls asleep. Meanwhile no thread waits, and the kernel keeps the events. A busy worker
+//! takes the seat now and then to look, without waiting (`scheduler/policy.rs`). When no worker
+//! comes to that, the monitor wakes one that sleeps, or looks itself (`scheduler/monitor.rs`).
 //!
 //! Locks are taken in this order: the sources, and then the waiting wakers of one source. A wheel
 //! is locked alone.
@@ -73,6 +74,7 @@ impl Driver {
         // From here on, whoever arms an earlier timer notifies this thread.
         let alarm = self.timers.next_alarm();
 
+        // Q2 of `sleep.md`.
         let until = if is_called() { self.at_once() } else { alarm };
         self.collect(sim!(self.simulate(until, wakers, is_called), until), wakers);
     }
@@ -105,7 +107,7 @@ impl Driver {
     }
 
     /// Waits in the kernel until the deadline, or for ever, and collects the wakers of the tasks
-    /// whose events came and whose timers are due.
+    /// whose events came and whose timers are due. If the deadline has passed, it does not wait.
     ///
     /// An error here is a defect of arc, or the program has closed a descriptor that it does not
     /// own. Either ends the process.
@@ -115,8 +117,8 @@ impl Driver {
         // For observers, who may not be called under the lock.
         let mut told = Vec::new();
         let waited = self.kernel.wait(until, |events| {
-            // One lock for all events of this wait. What the wakers do comes later: nothing but
-            // this thread waits for it.
+            // One lock for all events of this wait. The wakers are only collected here, and run
+            // later, without the lock and the seat.
             let sources = lock(&self.sources);
             for event in events {
                 // The source may be gone by now.
@@ -131,7 +133,7 @@ impl Driver {
         waited.unwrap_or_else(|error| give_up("waiting for the kernel", &error));
         tell!(kernel_told(&told));
 
-        // A wait for an alarm has reported nothing: the clock says what is due.
+        // The alarm has no source, so nothing was collected for it: the clock says what is due.
         self.timers.expire(self.timers.nanos(Instant::now()), wakers);
     }
 

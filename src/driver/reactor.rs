@@ -3,24 +3,25 @@
 //! A socket is registered once, as a [`Source`]. One lock guards what is remembered of each
 //! direction: whether an operation would block, how many events there were, and who waits.
 //!
-//! A task looks first, and tries the operation. Only if that would block does it leave its waker:
+//! A task first sees how many events there were, and tries the operation. Only if that would block
+//! does it leave its waker:
 //!
 //! ```text
-//!   task:    look ──► read ──► WouldBlock ──► lock { event since? ; keep waker } ──► Pending
+//!   task:    see ──► read ──► WouldBlock ──► lock { event since? ; keep waker } ──► Pending
 //!   driver:  wait ──► event ──► lock { count it ; take wakers } ──► wake
 //! ```
 //!
 //! The kernel reports an event only once, and it may come at a bad moment. None is lost:
 //!
-//! * *Between the look and the waker.* There is one event more than when the task looked. So the
-//!   task leaves no waker, and tries again.
+//! * *Before the waker is left.* There is one event more than the task has seen. So it leaves no
+//!   waker, and tries again.
 //! * *After the waker was left, while the task is still being polled.* The driver wakes a running
 //!   task, and async-task queues it again when its poll has ended.
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 //!
-//! A *short read* gives less than was asked for. The socket is empty then, and another read would
-//! only say so. It counts as one that would block, unless an event came since the look
-//! (`Async::poll_transfer` in `io.rs`), or there was a hang-up.
+//! A *short read* gives less than was asked for. A TCP socket is empty then, and another read would
+//! only say so. There it counts as one that would block, unless an event has come meanwhile or
+//! there was a hang-up (`Async::poll_transfer` in `io.rs`).
 //!
 //! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]).
 //! The `poll_` functions of the IO traits have nothing that is dropped. The source keeps the last
@@ -181,14 +182,15 @@ pub(crate) struct Waiter<'a> {
 }
 
 impl Waiter<'_> {
-    /// Looks before an operation is tried, so that an event which comes later is one more.
-    pub(crate) fn look(&mut self) -> Readiness {
+    /// Sees what is known before an operation is tried, so that an event which comes later is one
+    /// more. This asks nobody: what is known was collected by whoever had the seat.
+    pub(crate) fn see(&mut self) -> Readiness {
         self.seen = lock(&self.source.sides)[self.direction as usize].readiness;
         self.seen
     }
 
-    /// What tells a future from others that wait for the source: it keeps its place in memory. A
-    /// `poll_` function is none.
+    /// What tells a future from others that wait for the source, for observers: it keeps its place
+    /// in memory. A `poll_` function is none.
     pub(crate) fn place(&self) -> usize {
         match self.kind {
             WaiterKind::Future(_) => from_ref(self).addr(),

@@ -20,8 +20,8 @@
 //! sees the worker in the seat, or something newer. If the alarm is too late and the seat is taken,
 //! A3 notifies. If the worker has left the seat, this wait is over, and the next one has a T2 of
 //! its own. If another A3 has set an earlier time, all of this holds for that one, and this timer
-//! counts on it. T4 may overwrite what A3 has set. Then later timers notify once more, which costs
-//! an empty turn.
+//! counts on it: it is late if that thread is stopped before it notifies. T4 may overwrite what A3
+//! has set. Then later timers notify once more, which costs an empty turn.
 //!
 //! All of this is for a timer that is due before `earliest` of its wheel. Any other one is only
 //! inserted. If `arm` stored that `earliest`, its thread takes A2 and A3. If `expire` did, its
@@ -84,9 +84,10 @@ impl Timers {
         u64::try_from(nanos).unwrap_or(NEVER)
     }
 
-    /// Takes A1 to A3: arms a timer in the wheel of `worker`, or in any wheel. The flag says
-    /// whether the alarm is too late for it. Then the caller has to notify the worker in the seat,
-    /// if there is one. `None` if the runtime has ended: nobody would wake the waker.
+    /// Takes A1 to A3 but for the last step: arms a timer in the wheel of `worker`, or in any
+    /// wheel. The flag says whether the alarm is too late for it. Then the caller has to notify the
+    /// worker in the seat, if there is one. `None` if the runtime has ended: nobody would wake the
+    /// waker.
     pub(crate) fn arm(
         &self,
         worker: Option<usize>,

@@ -26,7 +26,8 @@ use std::collections::BTreeMap;
 /// One word shows which slots are occupied.
 const SLOTS: usize = 64;
 
-/// A slot is 2^17 ns wide, about 131 us: timers that are closer than that share a wake-up.
+/// A slot is 2^17 ns wide, about 131 us: so are the spans in which timers share a wake-up
+/// (`SLACK` in `timers.rs`).
 const SLOT_WIDTH_BITS: u32 = 17;
 
 /// Values, each with the time at which it expires.

@@ -54,10 +54,11 @@ impl Builder {
 /// Most programs have one and never see it, because [`#[arc::main]`](crate::main) builds it.
 ///
 /// Dropping a runtime ends it, as [`shutdown`](Self::shutdown) does without a limit. Every task's
-/// future is dropped at its next await point, jobs of `spawn_blocking` that have begun are waited
-/// for, and all threads end: those that have run jobs perhaps a little later, as they drop their
-/// thread-locals. A worker that is about to take a task may still poll it once. A task that another
-/// thread wakes at the same time may be dropped a little later, on a thread of its own.
+/// future is dropped at its next await point, or before its first poll. Jobs of `spawn_blocking`
+/// that have begun are waited for, and all threads end: those that have run jobs perhaps a little
+/// later, as they drop their thread-locals. A worker that is about to take a task may still poll it
+/// once. A task that another thread wakes at the same time may be dropped a little later, on a
+/// thread of its own.
 ///
 /// On Windows, do not leave the drop of a runtime to a thread-local: it would wait for ever.
 /// Windows drops thread-locals under a lock that other
@@ -69,7 +70,7 @@ impl Builder {
 /// worker. The runtime ends all the same, in the background. Use
 /// [`shutdown_background`](Self::shutdown_background) there. There is one exception: a task may
 /// hold another runtime until its own one ends. That runtime is dropped without a panic, and its
-/// jobs are not waited for.
+/// polls and jobs are not waited for.
 #[derive(Debug)]
 pub struct Runtime {
     pub(crate) handle: Handle,
@@ -97,9 +98,10 @@ impl Runtime {
     /// `spawn_blocking` that have begun are waited for. Those that go on after the limit are left
     /// to themselves, and the futures are dropped when the last poll has ended.
     ///
-    /// The drops of a current-thread runtime are not limited: if no thread is in `block_on`, this
-    /// one drops the futures, and however long that takes, it stays here. The thread-locals of
-    /// threads that have nothing else to do are dropped without a limit, too.
+    /// If no thread runs a worker, this one drops the futures, and however long that takes, it
+    /// stays here. So it is on a current-thread runtime while no thread is in `block_on`, and on
+    /// any other one while all its threads still start. The thread-locals of threads that have
+    /// nothing else to do are dropped without a limit, too.
     ///
     /// # Panics
     ///
@@ -121,7 +123,7 @@ impl Runtime {
 
     /// Ends the runtime without waiting. This may be called inside a task, even one of its own.
     ///
-    /// If no thread is in `block_on` of a current-thread runtime, this one drops the futures.
+    /// If no thread runs a worker, this one drops the futures, as for [`shutdown`](Self::shutdown).
     pub fn shutdown_background(mut self) {
         // The drop waits for none.
         self.threads.clear();
@@ -143,7 +145,7 @@ impl Runtime {
             return;
         }
 
-        // In the drop of what another runtime's tasks left: a task or job of this one may wait for
+        // In the drop of what a runtime's tasks left: a task or job of this one may wait for
         // something that is dropped only after this.
         let limit = if context::role() == Role::Ending { Duration::ZERO } else { limit };
 

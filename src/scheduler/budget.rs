@@ -1,9 +1,9 @@
 //! The budget: how much a task may do in one poll before it lets others run.
 //!
-//! A socket that is always readable would keep its task in one poll for ever. So a worker
-//! gives a task a budget for each poll, and each operation that succeeds takes one unit of
-//! it. When the budget is used up, operations return `Pending` and wake their task at once,
-//! which sends the task to the end of the queue. The idea and the names are tokio's.
+//! A socket that is always readable would keep its task in one poll for ever. So a worker gives a
+//! task a budget for each poll, and each operation that ends takes one unit of it. When the budget
+//! is used up, operations return `Pending` and wake their task at once, which sends the task to the
+//! end of the queue. The idea and the names are tokio's.
 
 use crate::hooks::tell;
 use std::cell::Cell;

@@ -14,7 +14,8 @@ use std::rc::Rc;
 pub(crate) enum Role {
     /// It is a thread of the program's own.
     Outside,
-    /// It is a thread of this runtime and calls a hook, or runs the blocking job of this id.
+    /// It is a thread of this runtime and polls nothing: the monitor, or one that calls a hook,
+    /// runs the blocking job of the second id, or waits for one.
     OwnThread(Id, Option<Id>),
     /// It polls tasks or the future of `block_on`. To block would keep others from being polled.
     Polling,

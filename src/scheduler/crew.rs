@@ -1,9 +1,10 @@
 //! The threads of a runtime, counted under one lock: who runs a worker, and who has to be waited
 //! for.
 //!
-//! A thread *signs on* before it begins, and *signs off* as the last thing that it does. The end of
-//! a runtime waits until all have signed off. A thread that runs a worker *enters the loop* and
-//! *leaves* it, and is signed on meanwhile.
+//! A thread *signs on* before it begins, and *signs off* when nothing is left to do for it but to
+//! drop its thread-locals. The end of a runtime waits until all have signed off. A thread that runs
+//! a worker *enters the loop* and *leaves* it, and is signed on once more meanwhile. So is a thread
+//! that takes the runtime apart and was in no loop.
 //!
 //! To *close* a runtime is to take it apart (step 3 in `end.rs`). What the tasks left may be
 //! dropped only when no thread runs a worker any more, and by one thread alone. So the end asks
@@ -18,18 +19,18 @@
 //! ```text
 //!   another thread in block_on          the thread that runs the worker
 //!   --------------------------          -------------------------------
-//!   L1  enter the list of roots         R1  leave the loop
-//!   L2  enter the loop                  R2  unpark all that are in the list
+//!   L1  enter the list of roots         V1  leave the loop
+//!   L2  enter the loop                  V2  unpark all that are in the list
 //!       failed: park
 //! ```
 //!
-//! Nobody parks beside a worker that nobody runs. L2 fails only if a thread is in the loop, and R1
-//! of that thread comes after L2, as both take the lock. So R2 finds what L1 has entered, and
+//! Nobody parks beside a worker that nobody runs. L2 fails only if a thread is in the loop, and V1
+//! of that thread comes after L2, as both take the lock. So V2 finds what L1 has entered, and
 //! unparks it: `park` returns at once. For this no foreign code may run between L2 and `park`. It
-//! could park, too, and use up the unpark. At the end there is no R2, but closing wakes every
+//! could park, too, and use up the unpark. At the end there is no V2, but closing wakes every
 //! future in `block_on`.
 
-use crate::sync::{AtomicBool, Condvar, Duration, Mutex, MutexGuard, Ordering, PoisonError, lock};
+use crate::sync::{AtomicBool, Condvar, Duration, Mutex, Ordering, PoisonError, lock};
 use std::io;
 use std::mem::replace;
 
@@ -44,7 +45,8 @@ pub(crate) struct Crew {
 
 #[derive(Default)]
 struct Count {
-    /// The threads that have signed on, and not off.
+    /// How often threads have signed on, and not off. A worker's own thread counts twice while it
+    /// is in its loop.
     threads: usize,
     /// The threads that run a worker.
     in_loop: usize,
@@ -99,24 +101,33 @@ impl Crew {
         may_enter
     }
 
-    /// R1: the calling thread runs its worker no more. Returns whether it has to close the runtime.
+    /// V1: the calling thread runs its worker no more. Returns whether it has to close the runtime.
     /// After that it signs off.
     #[must_use]
     pub(crate) fn leave_loop(&self) -> bool {
         let mut count = lock(&self.count);
         count.in_loop -= 1;
-        self.must_close(count)
+        self.must_close(&mut count)
     }
 
-    /// The runtime ends. Returns whether the caller has to close it. SeqCst pairs with `is_ending`.
+    /// The runtime ends. Returns whether the caller has to close it. Then it has signed on, and
+    /// signs off after that: another thread may wait for the end meanwhile. SeqCst pairs with
+    /// `is_ending`.
     #[must_use]
     pub(crate) fn begin_end(&self) -> bool {
-        let count = lock(&self.count);
+        let mut count = lock(&self.count);
         self.is_ending.store(true, Ordering::SeqCst);
-        self.must_close(count)
+        let must_close = self.must_close(&mut count);
+        count.threads += usize::from(must_close);
+        must_close
     }
 
-    fn must_close(&self, mut count: MutexGuard<'_, Count>) -> bool {
+    /// Whether any thread runs a worker.
+    pub(crate) fn is_in_loop(&self) -> bool {
+        lock(&self.count).in_loop > 0
+    }
+
+    fn must_close(&self, count: &mut Count) -> bool {
         self.is_ending() && count.in_loop == 0 && !replace(&mut count.is_closed, true)
     }
 

@@ -1,8 +1,8 @@
 //! The end of a runtime, step by step.
 //!
-//! 1. [`begin`] says that the runtime ends, and wakes the workers that sleep. From now on
-//!    `Shared::is_ending` is true: no thread begins to run a worker, and no job begins but those
-//!    that a thread is on its way to.
+//! 1. [`begin`] closes the blocking pool: no job begins but those that a thread is on its way to.
+//!    Then it says that the runtime ends, and wakes the workers that sleep. From now on
+//!    `Shared::is_ending` is true, and no thread begins to run a worker.
 //! 2. Each worker finishes the poll that it is in (one that has just asked for the end may begin
 //!    one more), and leaves its loop.
 //! 3. Whoever leaves last calls [`close`], or the thread that has begun the end if nobody was in a
@@ -36,11 +36,13 @@ use std::iter;
 /// as well if no thread runs a worker.
 pub(crate) fn begin(shared: &Arc<Shared>) {
     // Before any worker can leave its loop: whoever leaves last drops the jobs that were given up.
+    // They count as ended from now on, so that 3.1 does not list them.
     for record in shared.pool.close() {
         drop(shared.tasks.remove(&record));
     }
     if shared.crew.begin_end() {
         close(shared);
+        shared.crew.sign_off();
     }
 
     // A worker that falls asleep now sees that the runtime ends.
@@ -59,8 +61,9 @@ pub(crate) fn close(shared: &Arc<Shared>) {
     // 3.1. Whoever wants to know what has not finished can list it now.
     tell!(closes(shared.id.0));
 
-    // 3.2. Every socket fails from now on. Every task is woken, which brings those that wait into a
-    // queue, and so is every future in `block_on`: they go on, on their own threads.
+    // 3.2. Every socket fails from now on. Every task is woken, which brings those that wait into
+    // the injector, as there is no worker in this context. Every future in `block_on` is woken,
+    // too, and goes on, on its own thread.
     let mut wakers = shared.tasks.close();
     shared.driver.close(&mut wakers);
     wakers.drain(..).for_each(wake);
@@ -69,8 +72,9 @@ pub(crate) fn close(shared: &Arc<Shared>) {
         root.wake();
     }
 
-    // 3.3. No timer can be armed after this, and no thread can push into the injector. The tasks
-    // that wait for a timer were woken before.
+    // 3.3. No timer can be armed after this, and no thread can push into the injector. What is
+    // woken here are futures in `block_on` and tasks of other runtimes that wait for a timer of
+    // this one: its own tasks were woken before.
     shared.driver.timers.close(&mut wakers);
     wakers.into_iter().for_each(wake);
     shared.injector.close();

@@ -13,6 +13,7 @@
 use crate::hooks::observed;
 use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared};
+use crate::scheduler::sleep::LOOKER;
 use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};
 use std::mem::replace;
 
@@ -32,19 +33,19 @@ const TICK_MAX: Duration = Duration::from_millis(16);
 /// The main function of the monitor's thread.
 pub(crate) fn main(shared: &Arc<Shared>) {
     shared.monitor.thread.get_or_init(thread::current);
-    let is_polling = |worker: &WorkerShared| worker.polled.load(Ordering::Relaxed) != 0;
     let mut turns = vec![0; shared.workers.len()];
     let mut tick = TICK;
 
-    // The end waits for a poll that goes on. So it is still watched then.
-    while !shared.is_ending() || shared.workers.iter().any(is_polling) {
+    // The end waits for a poll that goes on. What other threads in `block_on` wait for is still
+    // watched then.
+    while !shared.is_ending() || shared.crew.is_in_loop() {
         let before = Instant::now();
         thread::park_timeout(tick);
 
         // If the tick is far too late, this thread had no core, and no poll is to blame for that.
         // The clock of a model stands still: there a tick takes a nanosecond.
         let since = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
-        let (moved, stuck) = look(shared, &mut turns);
+        let (moved, stuck) = check_workers(shared, &mut turns);
         let is_watched = is_watched(shared, since);
 
         // A runtime that needs no help is looked at rarely.
@@ -63,7 +64,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 
 /// One tick: notes which workers are stuck, and sees to it that somebody helps them. Returns how
 /// many workers have begun a turn since the last tick, and how many are awake and have not.
-fn look(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
+fn check_workers(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
     // A worker that sleeps, and one that no thread runs, is neither.
     let mut moved = 0;
     let mut stuck = 0;
@@ -85,7 +86,8 @@ fn look(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
     // What waits behind a stuck worker goes to another one.
     relieve_stuck_workers(shared, stuck > 0);
 
-    // A worker that moves looks at the kernel itself, after some polls.
+    // A worker that moves looks at the kernel itself, after some polls. If it has begun a long one
+    // since, the next tick finds it.
     if moved == 0 {
         watch_kernel(shared);
     }
@@ -101,6 +103,7 @@ fn is_watched(shared: &Shared, since: Duration) -> bool {
 }
 
 /// What is in a queue of a stuck worker, or in the injector at a tick, may wait for a long time.
+/// The second holds even if no worker is known to be stuck: that takes two ticks.
 fn relieve_stuck_workers(shared: &Shared, any_stuck: bool) {
     shared.any_stuck.store(any_stuck, Ordering::Relaxed);
     let is_stuck = |worker: &WorkerShared| worker.is_stuck.load(Ordering::Relaxed);
@@ -125,7 +128,7 @@ pub(crate) fn watch_kernel(shared: &Shared) {
     // All workers are stuck. A task that is woken here waits for a worker all the same, but a
     // future in `block_on` does not. If a worker takes the seat first, it looks.
     let mut wakers = Vec::new();
-    if sleepers.take_seat() {
+    if sleepers.take_seat(LOOKER) {
         shared.driver.look(&mut wakers);
         sleepers.leave_seat();
     }

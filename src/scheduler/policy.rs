@@ -6,7 +6,8 @@
 //!
 //! 1. Before a poll, a worker that leaves tasks behind, in its queue or in the injector, wakes one
 //!    sleeping worker, if none is on its way. That one does the same. So a burst wakes the workers
-//!    one after the other, and the chain ends where nothing waits. (`Worker::share_load`)
+//!    one after the other. The chain ends at a worker that leaves nothing behind, even if something
+//!    waits in the queue of another one: that one calls again. (`Worker::share_load`)
 //! 2. While polls are long, which means that the mean is above [`LONG_POLL`], there is one queue
 //!    for all: what waits in the queue of one worker would wait for that worker, however soon
 //!    another one is free. And if nobody has the seat, a worker wakes another one before it polls.
@@ -19,9 +20,13 @@
 //!    in one queue would be polled far less often than those that are few in another.
 //!    (`Worker::even_out`)
 //!
-//! Time is measured by the *stretch*: the polls from one look at the kernel, or a sleep, to the
-//! next. So a short poll pays next to nothing for a reading of the clock. What others take of the
-//! core during a stretch is part of it, because the tasks behind a poll wait all the same.
+//! Time is measured by the *stretch*: the polls from one look outside, or a sleep, to the next. So
+//! a short poll pays next to nothing for a reading of the clock, and a poll counts only when its
+//! stretch has ended. What others take of the core during a stretch is part of it, because the
+//! tasks behind a poll wait all the same.
+//!
+//! To look outside is to look at the kernel and into the injector. While another thread has the
+//! seat, it looks at the kernel, and the worker into the injector alone.
 
 use crate::sync::{AtomicU64, Duration, Instant, Ordering};
 
@@ -50,12 +55,7 @@ impl MeanPoll {
         Self(AtomicU64::new(2 * LONG_POLL.as_nanos() as u64))
     }
 
-    /// Polls take no time from now on, until some are found to take longer: for a simulation.
-    pub(crate) fn assume_short(&self) {
-        self.0.store(0, Ordering::Relaxed);
-    }
-
-    /// This is asked twice for each poll, so it compares numbers: a `Duration` would be made by a
+    /// This is asked at each push, so it compares numbers: a `Duration` would be made by a
     /// division.
     pub(crate) fn is_long(&self) -> bool {
         self.0.load(Ordering::Relaxed) > LONG_POLL.as_nanos() as u64
@@ -88,7 +88,7 @@ impl Stretch {
         self.polls += 1;
     }
 
-    /// Rule 3: whether the worker should look at the kernel now.
+    /// Rule 3: whether the worker should look outside now.
     pub(crate) fn is_over(&self, polls_max: u32, now: impl FnOnce() -> Instant) -> bool {
         if self.polls == 0 || self.polls >= polls_max {
             return self.polls > 0;
@@ -100,8 +100,8 @@ impl Stretch {
         reads_clock && now().saturating_duration_since(self.began) > STRETCH_MAX
     }
 
-    /// The stretch ends, with a look at the kernel or because there is nothing to do. The mean
-    /// learns how long its polls took. Then the next one begins.
+    /// The stretch ends, with a look outside or because there is nothing to do. The mean learns how
+    /// long its polls took. Then the next one begins.
     pub(crate) fn end(&mut self, mean: &MeanPoll, now: Instant) {
         if self.polls > 0 {
             mean.learn(self.polls, now.saturating_duration_since(self.began));

@@ -27,12 +27,13 @@ pub(crate) struct Pool<R> {
 struct State<R> {
     /// The jobs that no thread has taken, in the order in which they came.
     jobs: VecDeque<Runnable<R>>,
-    /// Those of them that will never begin, because the pool was closed.
+    /// Those that will never begin, because the pool was closed before a thread could take them.
     given_up: VecDeque<Runnable<R>>,
     threads: usize,
     /// How many threads wait for a job or are on their way to it. A thread that was notified counts
     /// until it runs.
     free: usize,
+    /// The end has begun. It closes the runtime only later.
     is_closed: bool,
 }
 

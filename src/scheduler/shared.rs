@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Box<[WorkerShared]>,
     pub(crate) sleepers: Sleepers,
     pub(crate) mean_poll: MeanPoll,
-    /// A worker was called to share the load of another one, and none has woken up since.
+    /// A worker was called to help, and none has woken up since, for whatever reason.
     pub(crate) helper_is_coming: AtomicBool,
     /// Some worker is stuck, as the last tick of the monitor has seen it.
     pub(crate) any_stuck: AtomicBool,
@@ -63,7 +63,9 @@ pub(crate) struct WorkerShared {
     pub(crate) queue: queue::Local<Runnable>,
     /// How many turns of its loop the worker has begun. Only the worker changes it.
     pub(crate) turn: AtomicU64,
-    /// Two ticks of the monitor have found the worker in the same turn, and awake.
+    /// Two ticks of the monitor have found the worker in the same turn, and the second one awake.
+    /// One that has just woken up may be taken for stuck: that costs a wake-up, and lasts for a
+    /// tick.
     pub(crate) is_stuck: AtomicBool,
     /// The id of the task that is being polled, or 0.
     pub(crate) polled: AtomicU64,
@@ -149,7 +151,7 @@ impl Shared {
             return;
         }
 
-        // One helper is on its way already, and calls the next one if it finds more than one task.
+        // One helper is on its way already. It calls the next one, if it leaves tasks behind.
         if self.helper_is_coming.swap(true, Ordering::SeqCst) {
             return;
         }

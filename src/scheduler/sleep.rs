@@ -4,7 +4,8 @@
 //! the workers that a thread runs: a worker whose thread has not begun its loop, because it calls a
 //! user's hook, is neither awake nor asleep. A worker that sleeps either has *the seat*, in which
 //! it waits for the kernel and the clock, or is *parked* (`thread::park`). To wake a worker, a
-//! thread clears its bit first: it has *claimed* the worker, and nobody else wakes it as well.
+//! thread clears its bit first: it has *claimed* the worker, and nobody else wakes it as well. Only
+//! a new timer ends a wait in the seat without that (`timers.rs`).
 //!
 //! ```text
 //!   a worker that runs out of work          a thread that brings work
@@ -29,7 +30,7 @@ const NOBODY: usize = usize::MAX;
 
 /// Somebody has the seat only to look, without waiting: a busy worker or the monitor. No worker has
 /// this number, so nobody is roused there.
-const LOOKER: usize = usize::MAX - 1;
+pub(crate) const LOOKER: usize = usize::MAX - 1;
 
 pub(crate) struct Sleepers {
     /// The workers that sleep, a bit each.
@@ -91,39 +92,37 @@ impl Sleepers {
         }
 
         // The first that falls asleep waits for the kernel. An event or a timer ends the wait
-        // without a claim, so the worker clears its own bit. It leaves the seat before that:
-        // otherwise the others could fall asleep beside a seat that is taken for nothing.
-        if self.take_seat_as(worker) {
+        // without a claim, so the worker claims itself: that clears its bit. It leaves the seat
+        // before that: otherwise the others could fall asleep beside a seat that is taken for
+        // nothing. Nobody takes its place now, as it is awake.
+        if self.take_seat(worker) {
             wait();
             self.leave_seat();
             self.claim(worker);
         }
 
-        // For the others. An unpark may be left over from an earlier sleep: only the bit counts.
+        // The others park: the bit of the one that had the seat is clear by now. An unpark may be
+        // left over from an earlier sleep: only the bit counts.
         while self.is_asleep(worker) {
             thread::park();
         }
     }
 
-    /// Takes the seat to look, if it is free.
-    pub(crate) fn take_seat(&self) -> bool {
-        self.take_seat_as(LOOKER)
-    }
-
-    /// Q1 of `sleep.md`. SeqCst pairs with `rouse`. The worker takes the seat, and then looks at
+    /// Q1 of `sleep.md`: takes the seat, if it is free, as a worker that waits there or as the
+    /// `LOOKER`. SeqCst pairs with `rouse`. The worker takes the seat, and then looks at
     /// its bit. Whoever rouses it clears the bit, and then looks who has the seat.
-    fn take_seat_as(&self, number: usize) -> bool {
+    pub(crate) fn take_seat(&self, who: usize) -> bool {
         let order = Ordering::SeqCst;
-        self.seat.compare_exchange(NOBODY, number, order, order).is_ok()
+        self.seat.compare_exchange(NOBODY, who, order, order).is_ok()
     }
 
-    /// Release pairs with the exchange in `take_seat_as`: who has the seat next sees what this
+    /// Release pairs with the exchange in `take_seat`: who has the seat next sees what this
     /// thread has done there.
     pub(crate) fn leave_seat(&self) {
         self.seat.store(NOBODY, Ordering::Release);
     }
 
-    /// Whether somebody waits for the kernel, or looks. SeqCst pairs with `take_seat_as`: A3 in
+    /// Whether somebody waits for the kernel, or looks. SeqCst pairs with `take_seat`: A3 in
     /// `timers.rs` says why a thread that arms a timer sees a worker that waits.
     pub(crate) fn is_seat_taken(&self) -> bool {
         self.seat.load(Ordering::SeqCst) != NOBODY
@@ -134,9 +133,9 @@ impl Sleepers {
         self.asleep.load(Ordering::SeqCst) & (1 << worker) != 0
     }
 
-    /// Clears the bit of a worker. Returns whether it slept. Then the caller has to rouse it,
-    /// unless it is the worker itself. SeqCst pairs with S1, for those who change something else
-    /// than the injector before they claim.
+    /// R1 of `sleep.md`: clears the bit of a worker. Returns whether it slept. Then the caller has
+    /// to rouse it, unless it is the worker itself. SeqCst pairs with S1, for those who change
+    /// something else than the injector before they claim.
     pub(crate) fn claim(&self, worker: usize) -> bool {
         self.asleep.fetch_and(!(1 << worker), Ordering::SeqCst) & (1 << worker) != 0
     }
@@ -168,7 +167,7 @@ impl Sleepers {
     }
 
     /// R2 of `sleep.md`: ends the sleep of a worker that the caller has claimed. `notify` ends the
-    /// wait for the kernel. SeqCst pairs with `take_seat_as`.
+    /// wait for the kernel. SeqCst pairs with `take_seat`.
     pub(crate) fn rouse(&self, worker: usize, notify: impl FnOnce()) {
         if self.seat.load(Ordering::SeqCst) == worker {
             notify();

@@ -10,7 +10,7 @@ use crate::scheduler::context::{self, Role};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
 use crate::scheduler::{end, monitor};
-use crate::sync::{Arc, lock, thread};
+use crate::sync::{Arc, Duration, lock, thread};
 use std::io;
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub(crate) fn start_all(
     if shared.config.flavor == RuntimeFlavor::MultiThread {
         // Those of a current-thread runtime are the program's own.
         for worker in 0..shared.workers.len() {
-            // A worker sleeps until its thread has called the hooks.
+            // The worker does not run until its thread has called the hooks.
             let main = move |shared: &Arc<Shared>| run_worker(shared, worker);
             threads.push(start(shared, &format!("worker-{worker}"), with_hooks(main))?);
         }
@@ -32,7 +32,7 @@ pub(crate) fn start_all(
     // A simulation is to be the same each time, and the monitor's clock is not. A poll takes no
     // time there.
     if sim!(arc_sim_core::is_building(), false) {
-        shared.mean_poll.assume_short();
+        shared.mean_poll.learn(u32::MAX, Duration::ZERO);
     } else {
         threads.push(start(shared, "monitor", monitor::main)?);
     }
@@ -110,8 +110,8 @@ impl InLoop {
 }
 
 impl Drop for InLoop {
-    /// R1 and R2 of `crew.rs`. No user code runs in here, but what the end drops, and that finds
-    /// another context: so nothing is left in the queue of a worker that nobody runs.
+    /// V1 and V2 of `crew.rs`. No user code runs in here, but what the end wakes and drops. There
+    /// is no worker in its context, so nothing comes into the queue of a worker that nobody runs.
     fn drop(&mut self) {
         let shared = &self.worker.shared;
         shared.sleepers.end(self.worker.index);
@@ -124,7 +124,7 @@ impl Drop for InLoop {
             lock(&shared.roots).iter().for_each(|root| root.thread.unpark());
         }
 
-        // The end waits until here.
+        // The end waits until here. A worker's own thread signs off once more when it ends.
         shared.crew.sign_off();
     }
 }

@@ -19,8 +19,9 @@
 //!
 //! The first two rows and the last two keep wake-ups from getting lost. The others are a matter of
 //! speed, as long as every poll ends: if one does not, the monitor brings help. Two more have no
-//! row. A new timer notifies the worker in the seat if its alarm is too late (`timers.rs`). And the
-//! monitor wakes a worker if the last one fell asleep while the monitor looked (`monitor.rs`).
+//! row, and lose no wake-up either. A new timer notifies the worker in the seat if its alarm is too
+//! late (`timers.rs`), and claims nobody. And the monitor wakes a worker if the last one fell
+//! asleep while the monitor looked (`monitor.rs`).
 
 use crate::hooks::{sim, tell};
 use crate::panic::wake;
@@ -28,6 +29,7 @@ use crate::scheduler::budget;
 use crate::scheduler::policy::{EVEN_OUT_ONE_IN, Stretch};
 use crate::scheduler::queue::{self, BATCH_MAX};
 use crate::scheduler::shared::{Runnable, Shared, WorkerShared};
+use crate::scheduler::sleep::LOOKER;
 use crate::sync::{Arc, Instant, Ordering};
 use std::cell::RefCell;
 use std::task::Waker;
@@ -105,7 +107,8 @@ impl Worker {
         sim!(arc_sim_core::polls(id.0), {});
         self.count_poll();
 
-        // Release pairs with the Acquire in `Handle::polled`, which gives the turn as well.
+        // Release pairs with the Acquire in `Handle::polled` (`observe.rs`), which observers ask
+        // and which gives the turn as well.
         self.mine().polled.store(id.0, Ordering::Release);
         budget::with_budget(|| runnable.run());
         self.mine().polled.store(0, Ordering::Relaxed);
@@ -126,14 +129,14 @@ impl Worker {
         }
     }
 
-    /// Whether a task waits, in its queue or in the injector. This looks at two lengths, and locks
-    /// nothing.
+    /// Whether a task waits, in its queue or in the injector. This looks at their lengths, and
+    /// locks nothing.
     pub(crate) fn has_tasks(&self) -> bool {
         self.mine().queue.len() > 0 || !self.shared.injector.is_empty()
     }
 
     /// Queues a task that was spawned or woken on this thread. This worker is awake and comes to
-    /// it.
+    /// it, unless polls are long: then whoever is free first does.
     pub(crate) fn push(&self, runnable: Runnable) {
         if !self.shared.mean_poll.is_long() {
             return self.mine().queue.push(runnable);
@@ -146,7 +149,7 @@ impl Worker {
         if polled == 0 || polled == runnable.metadata().id.0 {
             queue::push(&self.shared.injector, runnable);
         } else {
-            // It is not closed while a worker runs.
+            // The injector is not closed while a worker runs, so nothing comes back.
             drop(self.shared.inject(runnable));
         }
     }
@@ -160,7 +163,7 @@ impl Worker {
     /// instead.
     fn look_outside(&self) -> Option<Runnable> {
         self.stretch.borrow_mut().end(&self.shared.mean_poll, Instant::now());
-        if self.shared.sleepers.take_seat() {
+        if self.shared.sleepers.take_seat(LOOKER) {
             self.shared.driver.look(&mut self.wakers.borrow_mut());
             self.shared.sleepers.leave_seat();
             self.wake_collected();
@@ -211,7 +214,7 @@ impl Worker {
 
     /// Half of another worker's tasks: the first is returned, and the others are queued.
     fn steal_from(&self, victim: &WorkerShared) -> Option<Runnable> {
-        // Only this thread pushes here, so the queue has grown by what was taken.
+        // For observers. Only this thread pushes here, so the queue has grown by what was taken.
         let before = self.mine().queue.len();
         let stolen = self.mine().queue.steal_from(&victim.queue)?;
 

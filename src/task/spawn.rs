@@ -181,7 +181,8 @@ pub(crate) fn spawn_on<F: Future<Output: Send + 'static> + Send + 'static>(
 
     let (runnable, handle) = make_task(runtime, note, shard, future);
 
-    // A worker may still be in a poll, so that the queues are not closed yet.
+    // A worker may still be in a poll, so that the queues are not closed yet. The task need not
+    // wait for the end of that poll. If the end begins after this, `inject` or the end drops it.
     if runtime.is_ending() {
         drop(runnable);
     } else {
@@ -230,8 +231,9 @@ pub(crate) fn make_task<F: Future<Output: Send + 'static> + Send + 'static>(
 fn wake_up(runnable: Runnable) {
     if let Err(late) = context::schedule(runnable) {
         // The task was woken while its runtime ended. It must be dropped, but not here: the thread
-        // that wakes it may hold a lock that the drop of its future takes. It is dropped here only
-        // if no thread can be started. As in `end::close`, its drop finds the runtime.
+        // that wakes it may hold a lock that the drop of its future takes. On a thread of its own
+        // the drop finds the runtime, as in `end::close`. It is dropped here only if no thread can
+        // be started.
         let runtime = late.metadata().runtime.clone();
         let _ = thread::Builder::new().spawn(move || {
             let _context = context::enter(Role::Ending, runtime, None);
@@ -322,7 +324,7 @@ fn run_jobs(runtime: &Arc<Shared>) {
         runtime.pool.is_done();
     }
 
-    // As in `end::close`.
+    // The drops may not block, and find the runtime, as in `end::close`.
     let _context = context::enter(Role::Ending, runtime.clone(), None);
     iter::from_fn(|| runtime.pool.next_given_up()).for_each(drop);
 }

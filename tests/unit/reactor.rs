@@ -112,7 +112,7 @@ impl Registered {
 
     /// As a task that has nothing to try, if nothing is known to be there.
     fn poll(&self, waiter: &mut Waiter<'_>, waker: &Waker) -> bool {
-        let seen = waiter.look();
+        let seen = waiter.see();
         if seen.is_gone || !seen.would_block {
             return true;
         }

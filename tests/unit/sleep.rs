@@ -90,13 +90,13 @@ fn the_first_that_sleeps_has_the_seat_and_leaves_it() {
         || false,
         || {
             assert!(sleepers.is_seat_taken() && sleepers.is_asleep(1));
-            assert!(!sleepers.take_seat(), "there is one seat");
+            assert!(!sleepers.take_seat(LOOKER), "there is one seat");
             waited.store(true, Ordering::Relaxed);
         },
     );
     assert!(waited.load(Ordering::Relaxed));
     assert!(!sleepers.is_seat_taken() && !sleepers.any_asleep());
-    assert!(sleepers.take_seat());
+    assert!(sleepers.take_seat(LOOKER));
     sleepers.leave_seat();
 }
 
@@ -106,7 +106,7 @@ fn the_first_that_sleeps_has_the_seat_and_leaves_it() {
 fn an_unpark_that_is_left_over_ends_no_sleep() {
     let (sleepers, is_claimed) = (&Sleepers::new(1), &AtomicBool::new(false));
     sleepers.begin(0);
-    assert!(sleepers.take_seat(), "so that the worker parks");
+    assert!(sleepers.take_seat(LOOKER), "so that the worker parks");
     thread::current().unpark();
     thread::scope(|scope| {
         scope.spawn(|| {

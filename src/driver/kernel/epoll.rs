@@ -98,7 +98,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Sets the timerfd, unless it is set for this deadline. The deadline has not passed.
+    /// Sets the timerfd, unless it is set for this deadline. The deadline has not passed. Nobody
+    /// switches it off: if no timer is left, an old alarm costs one empty turn.
     fn set_alarm(&self, deadline: Instant, left: Duration) -> io::Result<()> {
         let mut alarm = lock(&self.alarm);
         if *alarm != Some(deadline) {

@@ -284,6 +284,24 @@ fn end_waits_for_every_thread_that_signed_on() {
     );
 }
 
+/// `end::begin` by a thread outside, which closes the runtime if nobody has, against one that waits
+/// for the end. When that one returns, the task that waited has been dropped, whoever has done so.
+#[test]
+fn end_waits_for_the_thread_that_closes() {
+    race_within(
+        3,
+        || runtime(1),
+        |(shared, _)| end::begin(shared),
+        |(shared, dropped)| {
+            end::begin(shared);
+            end::join(shared, Vec::new(), Duration::MAX);
+            assert!(is_closed(shared));
+            assert_eq!(dropped.count(), 1);
+        },
+        |_, (), ()| (),
+    );
+}
+
 /// The pool is closed while the only thread for jobs is on its way to the first of two, or is done
 /// with it. The first one runs. The other one runs or is given up.
 #[test]

@@ -43,7 +43,7 @@ impl OneWorker {
     }
 }
 
-/// L2 against R1: two or three threads want to run the worker. One of them does so at a time, and
+/// L2 against V1: two or three threads want to run the worker. One of them does so at a time, and
 /// none parks beside a worker that nobody runs, which loom would call a deadlock.
 #[test]
 fn nobody_parks_beside_a_worker_that_nobody_runs() {

@@ -45,7 +45,7 @@ pub(crate) fn current_thread() -> Arc<Shared> {
 
 /// Its workers know that polls are short. (In a new runtime they count as long.)
 pub(crate) fn make_polls_short(shared: &Shared) {
-    shared.mean_poll.assume_short();
+    shared.mean_poll.learn(u32::MAX, Duration::ZERO);
 }
 
 /// What is noted of a task.
