@@ -1,7 +1,8 @@
 //! `ARC_TRACE=run.html` makes a program write its timeline when a runtime ends.
 
 use crate::privileges;
-use crate::recorder::{self, Options};
+use crate::recorder;
+use crate::switch::{self, Options};
 use std::io::{self, Write};
 use std::panic::{UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,14 +17,14 @@ static PATH: OnceLock<PathBuf> = OnceLock::new();
 /// tasks wait for is kept. The first call looks at the environment.
 #[inline]
 pub fn is_on() -> bool {
-    recorder::state().unwrap_or_else(begin) || cfg!(feature = "waits")
+    switch::state().unwrap_or_else(begin) || cfg!(feature = "waits")
 }
 
 #[cold]
 fn begin() -> bool {
     // Several threads may come here at once, and a mistake is told only once.
     static ASKED_FOR: OnceLock<Option<Options>> = OnceLock::new();
-    recorder::begin(*ASKED_FOR.get_or_init(options))
+    switch::begin(*ASKED_FOR.get_or_init(options))
 }
 
 /// What the environment asks for. None: it does not ask for a timeline.

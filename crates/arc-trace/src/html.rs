@@ -209,7 +209,7 @@ impl<'a> Page<'a> {
     }
 
     fn findings(&self, data: &mut String) {
-        let finding = |finding: crate::why::Finding| {
+        let finding = |finding: crate::findings::Finding| {
             let poll = finding.task.and_then(|task| self.poll_at(task, finding.at));
             let poll = poll.map_or(-1, |poll| poll as i64);
             let at = self.since_begin(finding.at);
@@ -242,7 +242,7 @@ fn list<T: Display>(data: &mut String, name: &str, items: impl Iterator<Item = T
 
 /// 1: long. 2: did nothing. 4: the task's last. 8: goes on. 16: out of budget. 32: panicked.
 fn flags(timeline: &Timeline, poll: &Poll) -> u8 {
-    let is_long = poll.end.is_some_and(|end| end - poll.begin > crate::why::LONG_POLL);
+    let is_long = poll.end.is_some_and(|end| end - poll.begin > crate::findings::LONG_POLL);
     u8::from(is_long)
         | u8::from(poll.did_nothing) << 1
         | u8::from(poll.is_last) << 2

@@ -1,6 +1,6 @@
 //! Which task each thread polls now.
 
-use crate::recorder;
+use crate::switch::is_recording;
 use crate::waiting::On;
 use crate::waits::{self, Asked};
 use std::cell::{Cell, RefCell};
@@ -58,7 +58,7 @@ pub(crate) fn begins(task: u64, number: u64) {
         now.choices.borrow_mut().clear();
     });
     // A recording says of a task that it waits for nothing that arc knows of.
-    if recorder::is_recording() {
+    if is_recording() {
         waits::polls(task, number);
     }
 }

@@ -1,8 +1,9 @@
 //! A timeline as a picture: what a page or a book can show.
 
+use crate::findings::LONG_POLL;
 use crate::quote;
+use crate::timeline::words::time;
 use crate::timeline::{Poll, Timeline};
-use crate::why::{LONG_POLL, time};
 use std::fmt::{Result, Write};
 
 /// In pixels.

@@ -1,10 +1,11 @@
 //! What tasks wait for beside sockets, times and other tasks: locks, channels and the like.
 
+use crate::lock::lock;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// How many resources a recording knows by their lines. Those that were made first are forgotten.
 const KNOWN_MAX: usize = 16_384;
@@ -197,11 +198,6 @@ pub struct ResourceInfo {
 
 fn task_in(word: &AtomicU64) -> Option<u64> {
     Some(word.load(Ordering::Relaxed)).filter(|task| *task > 0)
-}
-
-/// Locks a mutex. Nothing foreign runs under the locks of this crate, so what they guard is whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 static KNOWN: Mutex<BTreeMap<u64, Arc<Resource>>> = Mutex::new(BTreeMap::new());

@@ -4,7 +4,7 @@
 //! all. Each turn begins with an event that says whose it is.
 
 use crate::event::Event;
-use crate::recorder::{Recording, Thread};
+use crate::recording::{Recording, Thread};
 use crate::timeline::{By, ScheduleStep, Timeline};
 use std::collections::BTreeMap;
 
@@ -115,13 +115,6 @@ impl Timeline {
             Event::OutOfBudget => "has used up its budget".to_owned(),
             Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
             Event::Scheduled { thread } => format!("thread {thread} goes on"),
-        }
-    }
-    /// A lock, a channel or the like, by the line that made it.
-    fn thing(&self, resource: u64) -> String {
-        match self.resources.get(&resource) {
-            Some(info) => format!("{} made at {}", info.what.name(), info.location),
-            None => format!("the lock or channel {resource}"),
         }
     }
 

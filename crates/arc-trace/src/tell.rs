@@ -7,10 +7,12 @@ use crate::environment::is_on;
 use crate::event::Event;
 use crate::listen;
 use crate::now;
-use crate::recorder::{self, Origin, clock, is_recording, keep, keep_now};
+use crate::recorder::{self, clock, keep, keep_now};
+use crate::recording::Origin;
 use crate::resource::{Holder, Resource};
 use crate::sources;
-use crate::waiting::On;
+use crate::switch::is_recording;
+use crate::waiting::{On, handle};
 use crate::waits;
 use std::cell::Cell;
 use std::panic::Location;
@@ -208,11 +210,6 @@ pub fn no_longer_waits_for_task(task: u64) {
     keep(Event::NoLongerWaitsForTask { task });
 }
 
-/// What stands for the place in memory of a task's handle, which may be moved. It is no place.
-pub(crate) fn handle(task: u64) -> u64 {
-    1 << 63 | task
-}
-
 /// A future that has others, of which it may give up some, is polled.
 pub fn begins_choice() {
     now::begins_choice();
@@ -235,12 +232,12 @@ pub fn gives_up_handles() {
 
 /// A source that was registered is no socket. The name is the end of a sentence after "for".
 pub fn names_source(source: i64, name: &str) {
-    sources::name(source, name);
+    sources::name(source, name, clock());
 }
 
 /// A source with a name is closed.
 pub fn forgets_source(source: i64) {
-    sources::forget(source);
+    sources::forget(source, clock());
 }
 
 /// The task waits for a lock, a channel or the like, perhaps by a line of its own, for so many

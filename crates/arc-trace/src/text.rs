@@ -1,7 +1,8 @@
 //! A timeline as text: what stands out, the most delayed polls and why, and the tasks.
 
+use crate::timeline::words::time;
 use crate::timeline::{Timeline, Wait};
-use crate::why::{Why, time};
+use crate::why::Why;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

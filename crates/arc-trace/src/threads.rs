@@ -5,7 +5,7 @@
 //! that waits on a futex waits for another thread of the program, and so does not go on by itself.
 //! One that sleeps, reads or computes does.
 
-use crate::resource::lock;
+use crate::lock::lock;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;

@@ -16,11 +16,14 @@
 //! It is told in the poll, and not when that has ended: then the task may be polled by another
 //! thread already.
 
-use crate::recorder::{self, Recording, clock};
-use crate::resource::lock;
+use crate::lock::lock;
+pub use crate::program::{Finding, Program};
+use crate::recorder::{self, clock};
+use crate::recording::Recording;
+use crate::switch::is_recording;
 pub use crate::threads::others_go_on;
-pub use crate::waiting::{Finding, Program, Waiting};
-use crate::waiting::{On, make_known};
+pub use crate::waiting::Waiting;
+use crate::waiting::{On, Open, make_known};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,24 +37,6 @@ const WAITS_MAX: usize = 1_024;
 
 /// A timer that has expired so long ago has woken its task, which has not asked for it again.
 const EXPIRED: u64 = 1_000_000_000;
-
-/// Something that a task has asked for and not got.
-#[derive(Clone, Debug)]
-pub(crate) struct Open {
-    /// The place in memory of the future that waits. Zero: a `poll_` function does, and nothing
-    /// tells when it is given up.
-    pub(crate) waiter: u64,
-    pub(crate) on: On,
-    pub(crate) since: u64,
-    /// The step of the poll that has asked last.
-    pub(crate) asked: u64,
-    /// How many waits its thread had told of then.
-    pub(crate) told: u64,
-    /// How many events of the kernel had been told of then.
-    events: u64,
-    /// A future that has ended meanwhile had asked for it.
-    pub(crate) is_given_up: bool,
-}
 
 /// Who asks for something.
 pub(crate) struct Asked {
@@ -101,7 +86,7 @@ impl Entry {
         }
         self.step = step;
         self.waits.retain(|wait| !matches!(wait.on, On::Turn));
-        if recorder::is_recording() {
+        if is_recording() {
             // The poll has just been recorded.
             self.since = recorder::last();
         }
@@ -318,7 +303,7 @@ impl Entry {
             let is_asked = wait.asked == self.step && !wait.is_given_up;
             let list = match is_asked {
                 true => &mut waiting.asked,
-                false if wait.is_over(now, last_events) => continue,
+                false if is_over(wait, now, last_events) => continue,
                 false if wait.is_given_up => &mut waiting.given_up,
                 false => &mut waiting.kept,
             };
@@ -328,19 +313,22 @@ impl Entry {
     }
 }
 
-impl Open {
-    /// Whether a wait that the last poll has not asked for is over, though nothing told so.
-    fn is_over(&self, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> bool {
-        match &self.on {
-            On::Turn => true,
-            On::Time { deadline } => deadline.saturating_add(EXPIRED) < now,
-            On::Io { source, write } => {
-                let last = last_events.get(source).map_or(0, |last| last[usize::from(*write)]);
-                self.waiter == 0 && last > self.events
-            }
-            On::Resource { resource, .. } => self.waiter == 0 && resource.is_gone(),
-            On::Task { .. } => false,
+/// Whether a wait that the last poll has not asked for is over, though nothing told so.
+///
+/// A future tells when it is dropped, and a `poll_` function tells nothing. Of what it has asked
+/// for, only what ends the wait is known.
+fn is_over(wait: &Open, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> bool {
+    let by_function = wait.waiter == 0;
+    match &wait.on {
+        // Its next turn has come, or this would be its last poll.
+        On::Turn => true,
+        On::Time { deadline } => deadline.saturating_add(EXPIRED) < now,
+        On::Io { source, write } => {
+            let last = last_events.get(source).map_or(0, |last| last[usize::from(*write)]);
+            by_function && last > wait.events
         }
+        On::Resource { resource, .. } => by_function && resource.is_gone(),
+        On::Task { .. } => false,
     }
 }
 
