@@ -62,9 +62,13 @@ impl Wanted<'_> {
 
         // An owned guard goes where its task sends it. While it has hardly been out, or if its task
         // has spawned or sent something since, it is as likely to be elsewhere.
-        let has_moved = |holder: &Holder| (self.has_moved)(holder.task, holder.step);
-        let any_has_moved = self.holders.iter().filter(|holder| holder.may_move).any(has_moved);
-        if self.age < PATIENCE || any_has_moved { Certainty::WereLast } else { Certainty::Perhaps }
+        let may_be_elsewhere =
+            |holder: &Holder| holder.may_move && (self.has_moved)(holder.task, holder.step);
+        if self.age < PATIENCE || self.holders.iter().any(may_be_elsewhere) {
+            Certainty::WereLast
+        } else {
+            Certainty::Perhaps
+        }
     }
 
     /// A channel has one receiver. Who received last has it, unless it was moved since.
@@ -99,10 +103,12 @@ pub(crate) fn cycle_text(cycle: &Cycle, link: impl Fn(&(u64, usize)) -> String) 
 /// The end of a sentence: on what it depends whether a cycle is a deadlock.
 pub(crate) fn assumption(given_up: &[String]) -> String {
     match given_up {
+        // The guards that these tasks have got are not known to be where they were.
         [] => "it is one if nobody has moved a guard or a receiver to another task".to_owned(),
+        // A future that was given up and kept may be polled again, and end the wait.
         [first, ..] => format!(
-            "it is one if no task still waits for what a select! or a timeout has given up, such \
-             as {first}"
+            "it is one if no task still waits for what a select! or a timeout has given \
+             up, such as {first}"
         ),
     }
 }
@@ -111,9 +117,9 @@ pub(crate) fn assumption(given_up: &[String]) -> String {
 pub(crate) fn nobody_text(count: usize, named: Vec<String>) -> String {
     let more = if count > NAMED_MAX { "; and more" } else { "" };
     format!(
-        "nobody is left who could wake it, but for a thread outside of the runtime: all that has \
-         not ended ({count}) waits for locks, channels and tasks, and nothing for a socket or a \
-         timer: {}{more}",
+        "nobody is left who could wake it, but for a thread outside of the runtime: all \
+         that has not ended ({count}) waits for locks, channels and tasks, and nothing \
+         for a socket or a timer: {}{more}",
         named.join("; ")
     )
 }
@@ -139,9 +145,10 @@ pub(crate) fn handed_over_text(
     first: &Asker<'_>,
 ) -> String {
     format!(
-        "handed over: {} waits{} for {} made at {location}, which nobody has: it was given to a \
-         future of {}, which has asked for it{} and is not polled any more, since a `select!` or \
-         a timeout has given it up. Drop such a future before you ask again",
+        "handed over: {} waits{} for {} made at {location}, which nobody has: it was \
+         given to a future of {}, which has asked for it{} and is not polled any more, \
+         since a `select!` or a timeout has given it up. Drop such a future before you \
+         ask again",
         waiter.label,
         waiter.at(),
         what.name(),

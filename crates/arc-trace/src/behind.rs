@@ -43,6 +43,7 @@ impl Timeline {
                 let runtime = self.runtime_of(task);
                 all.filter(|&lane| self.lanes[lane].works_for(runtime)).collect()
             }
+            // Any thread that runs no worker may be one of the pool.
             Place::Pool => all.filter(|&lane| self.lanes[lane].worker.is_none()).collect(),
         };
         Takers { lanes, runtime: self.runtime_of(task) }
@@ -90,14 +91,18 @@ impl Timeline {
             }
         }
 
+        // The polls of one line are one suspect.
         let most = by_location.into_iter().max_by_key(|(_, (_, time))| *time);
-        behind.most = most.map(|(location, (polls, time))| (location.to_owned(), polls, time));
+        if let Some((location, (polls, time))) = most {
+            behind.most = Some((location.to_owned(), polls, time));
+        }
         behind
     }
 
     /// The end of a sentence: behind what a task waited.
     pub(crate) fn behind_text(&self, behind: &Behind) -> String {
         let Some((longest, took)) = behind.longest else {
+            // That nothing ran is said only if it is known.
             let text = match behind.has_gap {
                 true => ", and what ran meanwhile was left out",
                 false => ", and no poll was under way",
@@ -106,9 +111,10 @@ impl Timeline {
         };
 
         let longest = self.label(longest);
+        let longest_time = time(took);
         let (polls, all) = (behind.polls, time(behind.time));
         if polls == 1 {
-            return format!(" behind one poll, of {longest}: {}", time(took));
+            return format!(" behind one poll, of {longest}: {longest_time}");
         }
 
         // Many short polls of one line are a crowd, which no single one of them is to blame for.
@@ -117,15 +123,13 @@ impl Timeline {
             && *time_of > took
         {
             let time_of = time(*time_of);
+            let of_line = format!("of tasks spawned at {location}: {time_of}");
             if polls == *polls_of {
-                return format!(" behind {polls} polls of tasks spawned at {location}: {time_of}");
+                return format!(" behind {polls} polls {of_line}");
             }
-            return format!(
-                " behind {polls} polls ({all}), {polls_of} of them of tasks spawned at {location}: \
-                 {time_of}"
-            );
+            return format!(" behind {polls} polls ({all}), {polls_of} of them {of_line}");
         }
-        format!(" behind {polls} polls ({all}), the longest of {longest}: {}", time(took))
+        format!(" behind {polls} polls ({all}), the longest of {longest}: {longest_time}")
     }
 
     /// The poll that took the most of some time on the workers of a task's runtime, for a sentence.

@@ -47,10 +47,12 @@ fn options() -> Option<Options> {
             write();
         };
         let thread = std::thread::Builder::new().name("arc-trace".to_owned());
+        // Without that thread, the file is still written at the end.
         if let Err(error) = thread.spawn(wait_and_write) {
             complain(path, &error);
         }
     }
+
     Some(Options { last: seconds("ARC_TRACE_LAST"), ..Options::default() })
 }
 
@@ -60,6 +62,8 @@ fn check(path: &Path) -> io::Result<PathBuf> {
     privileges::check()?;
     crate::Format::of(path)?;
     let path = std::path::absolute(path)?;
+
+    // The file itself may be there or not. Without its folder, nothing can be written.
     if let Some(folder) = path.parent()
         && !fs::metadata(folder)?.is_dir()
     {
@@ -70,6 +74,8 @@ fn check(path: &Path) -> io::Result<PathBuf> {
 
 /// Writes the timeline where the environment says. An error is told, and harms nobody.
 pub(crate) fn write() {
+    // The runtimes of a simulation end on a thread that has a recording of its own: theirs is not
+    // the program's timeline.
     if let Some(path) = PATH.get()
         && !recorder::is_apart()
         && let Err(error) = contain(|| crate::write(path))
@@ -85,15 +91,19 @@ fn contain(write: impl FnOnce() -> io::Result<()> + UnwindSafe) -> io::Result<()
 
 fn complain(path: &Path, error: &io::Error) {
     // Where nobody reads standard error, there is nobody to complain to.
-    let _ = writeln!(io::stderr(), "arc: no timeline is written to {}: {error}", path.display());
+    let path = path.display();
+    let _ = writeln!(io::stderr(), "arc: no timeline is written to {path}: {error}");
 }
 
 fn seconds(variable: &str) -> Option<Duration> {
     let text = env::var_os(variable)?;
     let number = text.to_str().and_then(|text| text.parse().ok());
     let seconds = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+
+    // A mistake is told, and the program runs without that limit.
     if seconds.is_none() {
-        let _ = writeln!(io::stderr(), "arc: {variable} must be a number of seconds, not {text:?}");
+        let what = "must be a number of seconds";
+        let _ = writeln!(io::stderr(), "arc: {variable} {what}, not {text:?}");
     }
     seconds
 }

@@ -30,6 +30,7 @@ pub(crate) fn remember(task: u64, origin: Origin) {
     if table.tasks.len() >= TASKS_MAX {
         table.make_room();
     }
+
     if table.tasks.len() < TASKS_MAX {
         table.tasks.insert(task, origin);
     } else {
@@ -54,6 +55,8 @@ pub(crate) fn all() -> (BTreeMap<u64, Origin>, u64) {
     let mut tasks = BTreeMap::new();
     let mut left_out = 0;
     for table in TASKS.iter() {
+        // One after the other, so that a task that is spawned meanwhile waits for one table at
+        // most.
         let table = lock(table);
         tasks.extend(table.tasks.iter().map(|(&task, origin)| (task, origin.clone())));
         left_out += table.left_out;
@@ -92,6 +95,7 @@ mod tests {
     fn full(ended: usize) -> Table {
         let location = Location::caller();
         let mut table = Table::default();
+
         for id in 0..TASKS_MAX {
             let is_over = id >= TASKS_MAX - ended;
             let ended = is_over.then_some((TASKS_MAX - id) as u64);
@@ -106,6 +110,8 @@ mod tests {
         for ended in [0, 1, TASKS_MAX / 5, TASKS_MAX / 2, TASKS_MAX] {
             let mut table = full(ended);
             table.make_room();
+
+            // To find room takes long, so it must not be done for each task.
             let room = TASKS_MAX - table.tasks.len();
             assert!(room >= TASKS_MAX / 8, "room for {room} when {ended} have ended");
             assert_eq!(table.left_out, room as u64);
@@ -117,6 +123,7 @@ mod tests {
         let half = TASKS_MAX / 2;
         let mut table = full(half);
         table.make_room();
+
         // What has not ended is there, and what ended last.
         assert!((0..half as u64).all(|id| table.tasks.contains_key(&id)));
         assert!(table.tasks.contains_key(&(half as u64)));
@@ -127,6 +134,8 @@ mod tests {
     fn oldest_tasks_are_forgotten_if_none_has_ended() {
         let mut table = full(0);
         table.make_room();
+
+        // The one that was spawned last is there, and the one that was spawned first is not.
         assert!(table.tasks.contains_key(&(TASKS_MAX as u64 - 1)));
         assert!(!table.tasks.contains_key(&0));
     }

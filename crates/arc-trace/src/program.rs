@@ -49,8 +49,10 @@ impl Program<'_> {
             let text = format!("deadlock: {}", self.cycle_text(&tasks, cycle));
             // In a quiet program those that wait are suspected, as nobody else is left. A wake-up
             // that is on its way would change that.
-            let finding = if is_quiet { self.unless_any_is_polled(text) } else { sure(text) };
-            findings.push(finding);
+            findings.push(match is_quiet {
+                true => self.unless_any_is_polled(text),
+                false => sure(text),
+            });
         }
 
         for cycle in &perhaps {
@@ -77,7 +79,8 @@ impl Program<'_> {
     fn cycle_text(&self, tasks: &Tasks, cycle: &Cycle) -> String {
         cycle_text(cycle, |(task, number)| {
             let waiting = &tasks.0[task];
-            let wait = waiting.wait(*number).map(|wait| wait.on.text(waiting.now, self.label));
+            let wait = waiting.all().nth(*number);
+            let wait = wait.map(|wait| wait.on.text(waiting.now, self.label));
             format!("{} waits {}", (self.label)(*task), wait.unwrap_or_default())
         })
     }
@@ -121,7 +124,9 @@ impl Program<'_> {
 
                 // A task whose last poll has asked polls the future, so that the lock is taken as
                 // soon as it has its turn.
-                let Some((task, first)) = self.first_in_line(resource.id) else { continue };
+                let Some((task, first)) = self.first_in_line(resource.id) else {
+                    continue;
+                };
                 let On::Resource { line: at, .. } = &first.on else { continue };
                 if self.asks(task, first) {
                     continue;
@@ -153,9 +158,11 @@ impl Program<'_> {
     fn first_in_line(&self, resource: u64) -> Option<(u64, &Open)> {
         let mut first: Option<(u64, &Open)> = None;
         for waiting in self.waiting {
-            for wait in waiting.asked.iter().chain(&waiting.kept).chain(&waiting.given_up) {
+            // What was given up stands in line as well, as long as its future is there.
+            for wait in waiting.all() {
                 let On::Resource { resource: of, .. } = &wait.on else { continue };
-                if of.id == resource && first.is_none_or(|(_, first)| wait.since < first.since) {
+                let is_earlier = first.is_none_or(|(_, first)| wait.since < first.since);
+                if of.id == resource && is_earlier {
                     first = Some((waiting.task, wait));
                 }
             }
@@ -175,7 +182,8 @@ impl Tasks {
     }
 
     fn needs_of(&self, waiting: &Waiting) -> Needs {
-        let all = |waits: &[Open]| waits.iter().map(|wait| self.need(waiting, wait)).collect();
+        let need = |wait: &Open| self.need(waiting, wait);
+        let all = |waits: &[Open]| waits.iter().map(need).collect();
         Needs {
             asked: all(&waiting.asked),
             kept: all(&waiting.kept),

@@ -133,7 +133,8 @@ impl Mine {
             shelf.ring.push(self.last.get(), Event::BlocksOn { task }.to_words());
         }
         if let Some(runtime) = self.closed.get() {
-            shelf.ring.push(self.last.get(), Event::RuntimeCloses { runtime }.to_words());
+            let words = Event::RuntimeCloses { runtime }.to_words();
+            shelf.ring.push(self.last.get(), words);
         }
     }
 
@@ -240,8 +241,11 @@ pub(crate) fn clock() -> u64 {
 
 /// Calls a function with the tasks of this thread's own recording, if there is one.
 fn with_own_tasks<R>(act: impl FnOnce(&mut BTreeMap<u64, Origin>) -> R) -> Option<R> {
-    let act = |mine: &Mine| mine.apart.borrow_mut().as_mut().map(|apart| act(&mut apart.tasks));
-    MINE.try_with(act).ok().flatten()
+    let with_apart = |mine: &Mine| {
+        let mut apart = mine.apart.borrow_mut();
+        apart.as_mut().map(|apart| act(&mut apart.tasks))
+    };
+    MINE.try_with(with_apart).ok().flatten()
 }
 
 /// Remembers where a task comes from.
@@ -270,6 +274,7 @@ pub(crate) fn take() -> Recording {
     let shelves = lock(&SHELVES).clone();
     let threads = shelves.iter().map(|shelf| shelf.since(since)).collect();
 
+    // Behind the rings: whatever a record names was remembered before it.
     let (tasks, tasks_left_out) = origins::all();
     Recording {
         threads,
@@ -286,7 +291,10 @@ pub(crate) fn take() -> Recording {
 impl Shelf {
     fn new(limit: usize) -> Self {
         let thread = std::thread::current();
-        let name = thread.name().map_or_else(|| format!("{:?}", thread.id()), str::to_owned);
+        let name = match thread.name() {
+            Some(name) => name.to_owned(),
+            None => format!("{:?}", thread.id()),
+        };
         Self { name, ring: Ring::new(limit) }
     }
 
@@ -356,7 +364,8 @@ impl ThreadRecorder {
         MINE.with(|mine| {
             let before = mine.shelf.replace(Some(Arc::new(Shelf::new(RECORDS_MAX))));
             let state_before = mine.state.get();
-            mine.apart.replace(Some(Apart { tasks: BTreeMap::new(), before, state_before }));
+            let apart = Apart { tasks: BTreeMap::new(), before, state_before };
+            mine.apart.replace(Some(apart));
             mine.clock.set(clock);
             mine.last.set(clock());
         });
@@ -366,7 +375,10 @@ impl ThreadRecorder {
 
     /// What was recorded so far.
     pub fn recording(&self) -> Recording {
-        let thread = MINE.with(|mine| mine.shelf.borrow().as_ref().map(|shelf| shelf.since(0)));
+        let thread = MINE.with(|mine| {
+            let shelf = mine.shelf.borrow();
+            shelf.as_ref().map(|shelf| shelf.since(0))
+        });
         Recording {
             threads: thread.into_iter().collect(),
             tasks: with_own_tasks(|tasks| tasks.clone()).unwrap_or_default(),

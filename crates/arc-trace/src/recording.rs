@@ -73,14 +73,16 @@ impl Recording {
             }
         }
 
-        let tasks = std::mem::take(&mut self.tasks);
-        self.tasks = tasks.into_iter().map(|(task, origin)| (id(task), origin)).collect();
+        let tasks = std::mem::take(&mut self.tasks).into_iter();
+        self.tasks = tasks.map(|(task, origin)| (id(task), origin)).collect();
 
+        // Who has sent into a channel, or received from it, is named by its id as well.
         for resource in self.resources.values_mut() {
             resource.provider = resource.provider.map(&id);
             resource.receiver = resource.receiver.map(&id);
             resource.provided = resource.provided.map(|(task, step)| (id(task), step));
-            for sender in resource.numbers.senders.iter_mut().filter(|sender| **sender > 0) {
+            let senders = resource.numbers.senders.iter_mut();
+            for sender in senders.filter(|sender| **sender > 0) {
                 *sender = id(*sender);
             }
         }

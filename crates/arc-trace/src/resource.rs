@@ -13,6 +13,9 @@ const KNOWN_MAX: usize = 16_384;
 /// How many lines of one resource are known. Any further one is not shown.
 const LINES_MAX: usize = 64;
 
+/// Of the tasks that have a resource, or could send into it, so many are named.
+const NAMED_MAX: usize = 3;
+
 /// No line, in an event.
 const NO_LINE: u64 = 0;
 
@@ -57,14 +60,19 @@ impl What {
     /// last that could end the wait. The line that made it follows the second one.
     fn words(self) -> [&'static str; 3] {
         match self {
+            // Locks.
             Self::Mutex => ["", "the Mutex", "gave some back"],
             Self::RwLock => ["", "the RwLock", "gave some back"],
             Self::Semaphore => ["permits of ", "the Semaphore", "gave some back"],
+
+            // Channels.
             Self::Room => ["room in ", "the channel", "received"],
             Self::Value => ["a value from ", "the channel", "sent"],
             Self::Oneshot => ["the value of ", "the oneshot channel", "sent"],
             Self::Watch => ["a new value of ", "the watch channel", "sent"],
             Self::Broadcast => ["a value from ", "the broadcast channel", "sent"],
+
+            // Whatever else a task may wait for.
             Self::Notify => ["", "the Notify", "notified"],
             Self::Barrier => ["the other tasks at ", "the Barrier", "came"],
             Self::Cell => ["the value of ", "the cell", "has begun"],
@@ -253,28 +261,29 @@ impl Resource {
     }
 
     fn info(&self) -> ResourceInfo {
+        // Not all at once: `numbers` takes this lock as well.
         let state = lock(&self.state);
-        let (lines, pile, lag) = (state.lines.clone(), state.pile, state.lag);
+        let lines = state.lines.clone();
+        let (pile, lag) = (state.pile, state.lag);
         drop(state);
-        let (provider, receiver) = (self.provider(), task_in(&self.receiver));
-        let has_come = self.has_come.load(Ordering::Relaxed);
-        let (what, location, numbers) = (self.what, self.location, self.numbers());
+
         ResourceInfo {
-            what,
-            location,
+            what: self.what,
+            location: self.location,
             lines,
-            provider,
-            receiver,
-            has_come,
+            provider: self.provider(),
+            receiver: task_in(&self.receiver),
+            has_come: self.has_come.load(Ordering::Relaxed),
             pile,
             lag,
-            numbers,
+            numbers: self.numbers(),
             is_gone: self.is_gone(),
             provided: self.provided(),
         }
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
+        // Each may change meanwhile. They are for a reader, who sees them a moment later anyway.
         let relaxed = Ordering::Relaxed;
         Numbers {
             size: self.size.load(relaxed),
@@ -307,8 +316,10 @@ impl Resource {
 
     pub(crate) fn add_to_lag(&self, count: u64, at: u64, by: u64) {
         let lag = &mut lock(&self.state).lag;
-        let before = lag.unwrap_or(Lag { since: at, count: 0, times: 0, by });
-        *lag = Some(Lag { count: before.count + count, times: before.times + 1, by, ..before });
+        let lag = lag.get_or_insert(Lag { since: at, count: 0, times: 0, by });
+        lag.count += count;
+        lag.times += 1;
+        lag.by = by;
     }
 
     pub(crate) fn set_gone(&self) {
@@ -323,14 +334,15 @@ impl Resource {
     pub(crate) fn number_of(&self, line: Option<&'static Location<'static>>) -> u64 {
         let Some(line) = line else { return NO_LINE };
         let lines = &mut lock(&self.state).lines;
-        let place = lines.iter().position(|known| std::ptr::eq(*known, line)).or_else(|| {
-            if lines.len() >= LINES_MAX {
-                return None;
-            }
-            lines.push(line);
-            Some(lines.len() - 1)
-        });
-        place.map_or(NO_LINE, |place| place as u64 + 1)
+        // The compiler may make one location of a line or several. Either way it is the same text.
+        if let Some(place) = lines.iter().position(|known| std::ptr::eq(*known, line)) {
+            return place as u64 + 1;
+        }
+        if lines.len() >= LINES_MAX {
+            return NO_LINE;
+        }
+        lines.push(line);
+        lines.len() as u64
     }
 
     pub(crate) fn add_holder(&self, holder: Holder) {
@@ -401,11 +413,24 @@ impl Description<'_> {
     pub(crate) fn text(&self, label: &dyn Fn(u64) -> String) -> String {
         let [part, name, deed] = self.what.words();
         let mut text = format!("{part}{name} made at {}", self.location);
-        text += &self.numbers(label);
-        let holders = self.holders;
-        for (index, holder) in holders.iter().enumerate().take(3) {
+        text += &self.numbers_text(label);
+        text += &self.holders_text(label);
+
+        // Who gave it back last has it no more, and is of interest only if nobody has it.
+        if self.holders.is_empty()
+            && let Some(task) = self.provider
+        {
+            text += &format!("; {} {deed} last", label(task));
+        }
+        text
+    }
+
+    /// Who has it. A reader needs no list of a hundred readers of a lock.
+    fn holders_text(&self, label: &dyn Fn(u64) -> String) -> String {
+        let mut text = String::new();
+        for (index, holder) in self.holders.iter().enumerate().take(NAMED_MAX) {
             text += if index == 0 { ", which " } else { " and " };
-            text += &if holder.task == 0 { "a thread".to_owned() } else { label(holder.task) };
+            text += &who(holder.task, label);
             // A guard that is moved says nothing of it: then it is only known who has got it.
             text += match (holder.line, holder.may_move) {
                 (Some(_), false) => " has had since ",
@@ -417,22 +442,20 @@ impl Description<'_> {
                 text += &line.to_string();
             }
         }
-        if holders.len() > 3 {
-            text += &format!(" and {} more", holders.len() - 3);
-        }
-        if holders.is_empty()
-            && let Some(task) = self.provider
-        {
-            text += &format!("; {} {deed} last", label(task));
+
+        if self.holders.len() > NAMED_MAX {
+            text += &format!(" and {} more", self.holders.len() - NAMED_MAX);
         }
         text
     }
 
-    fn numbers(&self, label: &dyn Fn(u64) -> String) -> String {
+    /// What a reader asks next: how many permits there are at all, or who could still send.
+    fn numbers_text(&self, label: &dyn Fn(u64) -> String) -> String {
         let Numbers { size, first_size, come, is_refilled, ref senders } = *self.numbers;
         match self.what {
             What::Semaphore if self.permits > 0 => {
                 let mut text = format!(" ({} of {size} permits", self.permits);
+                // A task that forgets a permit takes it from all others for ever.
                 if size < first_size && !is_refilled {
                     text += &format!("; {} were forgotten", first_size - size);
                 }
@@ -441,21 +464,30 @@ impl Description<'_> {
             What::Barrier if size > 0 => format!(" ({come} of {size} have come)"),
             What::Room if size == 1 => " (1 value is in it, and no more fits)".to_owned(),
             What::Room if size > 1 => format!(" ({size} values are in it, and no more fit)"),
-            What::Value if !senders.is_empty() => {
-                let mut tasks: Vec<String> = Vec::new();
-                for &task in senders {
-                    let task = if task == 0 { "a thread".to_owned() } else { label(task) };
-                    if !tasks.contains(&task) && tasks.len() < 3 {
-                        tasks.push(task);
-                    }
-                }
-                let tasks = tasks.join(" and ");
-                match senders.len() {
-                    1 => format!(" (one sender is left, in {tasks} when it was used last)"),
-                    count => format!(" ({count} senders are left, used last in {tasks})"),
-                }
-            }
+            What::Value if !senders.is_empty() => senders_text(senders, label),
             _ => String::new(),
         }
     }
+}
+
+/// The senders that are left, by the tasks that have used them. One that nobody uses any more, and
+/// that is kept somewhere, is why a receiver waits for ever.
+fn senders_text(senders: &[u64], label: &dyn Fn(u64) -> String) -> String {
+    let mut tasks: Vec<String> = Vec::new();
+    for &task in senders {
+        let task = who(task, label);
+        if !tasks.contains(&task) && tasks.len() < NAMED_MAX {
+            tasks.push(task);
+        }
+    }
+
+    let tasks = tasks.join(" and ");
+    match senders.len() {
+        1 => format!(" (one sender is left, in {tasks} when it was used last)"),
+        count => format!(" ({count} senders are left, used last in {tasks})"),
+    }
+}
+
+fn who(task: u64, label: &dyn Fn(u64) -> String) -> String {
+    if task == 0 { "a thread".to_owned() } else { label(task) }
 }

@@ -23,9 +23,11 @@ static NAMES: Mutex<VecDeque<Named>> = Mutex::new(VecDeque::new());
 pub(crate) fn name(source: i64, name: &str, now: u64) {
     let named = Named { source, from: now, to: None, name: name.into() };
     let mut names = lock(&NAMES);
+    // It is dropped when the lock is free again.
     let oldest = if names.len() >= NAMES_MAX { names.pop_front() } else { None };
     names.push_back(named);
     drop(names);
+
     drop(oldest);
 }
 
@@ -52,6 +54,7 @@ pub(crate) fn number_in(names: &[Named], source: i64, at: u64) -> i64 {
     let is_it = |named: &Named| {
         named.source == source && named.from <= at && named.to.is_none_or(|to| at <= to)
     };
+    // Of several the latest: a name is given up at the moment at which another one may come.
     match names.iter().rposition(is_it) {
         Some(place) => source | (place as i64 + 1) << NAME_BITS,
         None => source,

@@ -89,6 +89,7 @@ pub(crate) fn begin(options: Option<Options>) -> bool {
     let state = if options.is_some() { ON } else { 0 };
     let is_first = |before: u64| (before & KNOWN == 0).then_some(before | KNOWN | state);
     let relaxed = Ordering::Relaxed;
+    // Whoever comes second finds that somebody has said it, and changes nothing.
     if STATE.fetch_update(relaxed, relaxed, is_first).is_ok()
         && let Some(options) = options
     {

@@ -104,10 +104,14 @@ impl On {
     pub(crate) fn text(&self, now: u64, label: &dyn Fn(u64) -> String) -> String {
         match self {
             Self::Io { source, write } => sources::text(*source, *write),
-            Self::Time { deadline } => match deadline.checked_sub(now) {
-                Some(left) => format!("until {:.1?} from now", Duration::from_nanos(left)),
-                None => format!("until {:.1?} ago", Duration::from_nanos(now - deadline)),
-            },
+            Self::Time { deadline } => {
+                let time = Duration::from_nanos(deadline.abs_diff(now));
+                match *deadline >= now {
+                    true => format!("until {time:.1?} from now"),
+                    // It has expired, and its task has not been polled for that yet.
+                    false => format!("until {time:.1?} ago"),
+                }
+            }
             Self::Task { task } => format!("for the end of {}", label(*task)),
             Self::Turn => "for its next turn, as its budget is used up".to_owned(),
             Self::Resource { resource, line, permits } => {
@@ -154,23 +158,28 @@ impl Waiting {
             On::Task { task } => !has_ended(task),
             _ => true,
         };
+
+        // What the last poll has asked for stays: the task is woken by it, and goes on.
         left.kept.retain(is_open);
         left.given_up.retain(is_open);
         left
     }
 
     /// All waits, in the order in which a cycle numbers them.
-    pub(crate) fn wait(&self, number: usize) -> Option<&Open> {
-        self.asked.iter().chain(&self.kept).chain(&self.given_up).nth(number)
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Open> {
+        self.asked.iter().chain(&self.kept).chain(&self.given_up)
     }
 }
 
 /// A recording knows what the tasks wait for.
 pub(crate) fn make_known(all: &[Waiting]) {
-    for wait in all.iter().flat_map(|waiting| waiting.asked.iter().chain(&waiting.kept)) {
-        if let On::Resource { resource, line, .. } = &wait.on {
-            resource.make_known();
-            resource.number_of(*line);
+    for waiting in all {
+        // What was given up is named only beside what the tasks wait for.
+        for wait in waiting.asked.iter().chain(&waiting.kept) {
+            if let On::Resource { resource, line, .. } = &wait.on {
+                resource.make_known();
+                resource.number_of(*line);
+            }
         }
     }
 }

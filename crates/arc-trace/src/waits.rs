@@ -85,6 +85,7 @@ impl Entry {
             return;
         }
         self.step = step;
+        // Its next turn has come.
         self.waits.retain(|wait| !matches!(wait.on, On::Turn));
         if is_recording() {
             // The poll has just been recorded.
@@ -136,6 +137,7 @@ pub(crate) fn polls(task: u64, step: u64) {
 /// Keeps what a poll asks for and does not get.
 pub(crate) fn keep(asked: &Asked, on: On) {
     let Asked { task, step, told, waiter, has_moved } = *asked;
+    // What the kernel reports after this ends the wait of a `poll_` function.
     let events = EVENTS.load(Ordering::Relaxed);
     let mut table = table(task);
     let entry = table.entry(task).or_insert_with(Entry::new);
@@ -143,6 +145,9 @@ pub(crate) fn keep(asked: &Asked, on: On) {
     if has_moved {
         entry.moved = step;
     }
+
+    // A future is known by its place, whatever it asks for. A `poll_` function has none, and is
+    // known by what it asks for.
     let is_it = |wait: &&mut Open| {
         let is_same_future = waiter > 0 && wait.waiter == waiter;
         is_same_future || (waiter == wait.waiter && wait.on.is_same(&on))
@@ -153,14 +158,19 @@ pub(crate) fn keep(asked: &Asked, on: On) {
             wait.since = clock();
             wait.on = on;
         }
-        (wait.asked, wait.told, wait.events) = (step, told, events);
+        wait.asked = step;
+        wait.told = told;
+        wait.events = events;
         wait.is_given_up = false;
         return;
     }
+
     if entry.waits.len() >= WAITS_MAX {
         entry.is_crowded = true;
         return;
     }
+
+    // The clock is read for a new wait alone, and not each time that a poll asks again.
     let since = clock();
     entry.waits.push(Open { waiter, on, since, asked: step, told, events, is_given_up: false });
 }
@@ -241,7 +251,9 @@ pub(crate) fn forget(task: u64) {
 /// A runtime has ended, and all its tasks with it.
 pub(crate) fn forget_runtime(runtime: u64) {
     lock(&RUNTIMES).remove(&runtime);
+
     for table in TASKS.iter() {
+        // They are dropped when the lock is free again.
         let is_its = |_: &u64, entry: &mut Entry| entry.runtime == Some(runtime);
         let entries: Vec<_> = lock(table).extract_if(is_its).collect();
         drop(entries);
@@ -274,6 +286,7 @@ pub fn waiting() -> Vec<Waiting> {
     let now = clock();
     // Before the waits: what is told meanwhile ends none of them.
     let last_events = lock(&LAST_EVENTS).clone();
+
     let mut all = Vec::new();
     for table in TASKS.iter() {
         let of_table = lock(table);
@@ -282,6 +295,7 @@ pub fn waiting() -> Vec<Waiting> {
         let known = of_table.iter().filter(|(_, entry)| is_known(entry));
         all.extend(known.map(|(&task, entry)| entry.waiting(task, now, &last_events)));
     }
+
     all.sort_by_key(|waiting: &Waiting| waiting.task);
     all
 }
@@ -299,13 +313,17 @@ impl Entry {
             is_crowded: self.is_crowded,
             moved: self.moved,
         };
+
         for wait in &self.waits {
+            // The last poll has asked for it, and so it is what the task waits for at any rate.
             let is_asked = wait.asked == self.step && !wait.is_given_up;
-            let list = match is_asked {
-                true => &mut waiting.asked,
-                false if is_over(wait, now, last_events) => continue,
-                false if wait.is_given_up => &mut waiting.given_up,
-                false => &mut waiting.kept,
+            if !is_asked && is_over(wait, now, last_events) {
+                continue;
+            }
+            let list = match (is_asked, wait.is_given_up) {
+                (true, _) => &mut waiting.asked,
+                (false, true) => &mut waiting.given_up,
+                (false, false) => &mut waiting.kept,
             };
             list.push(wait.clone());
         }

@@ -81,6 +81,7 @@ impl Timeline {
         let text = format!("{label} was polled on {}", self.lane_label(poll.lane));
         links.push(Link { kind: LinkKind::Poll, from: poll.begin, to: until, text });
 
+        // The future of a `block_on` was in no queue, and the record of another may be left out.
         let queued = poll.queued?;
         let text = self.queue_text(poll);
         links.push(Link { kind: LinkKind::Queue, from: queued.at, to: poll.begin, text });
@@ -90,6 +91,7 @@ impl Timeline {
             By::Poll(by) if by == index => None,
             By::Poll(by) => Some((by, queued.at)),
             By::Look(look) => {
+                // Nothing in the program comes before what the kernel and the clock do.
                 let Due { at, text } = self.due(index, look);
                 links.push(Link { kind: LinkKind::Kernel, from: at, to: queued.at, text });
                 None
@@ -129,6 +131,7 @@ impl Timeline {
             return self.unlooked(look, poll.task, text);
         }
 
+        // Another library may have asked, or the record of it was left out.
         let Some(deadline) = self.deadline_before(index, told) else {
             let text = format!("the kernel or a timer woke {label}");
             return Due { at: told, text };
@@ -157,6 +160,7 @@ impl Timeline {
         let until = self.looks.partition_point(|other| other.begin < look.begin);
         let before = self.looks[..until].iter().rev();
         let before = before.filter(|other| !is_another(other.runtime, look.runtime));
+        // Looks of several threads overlap: the one that began last need not have ended last.
         let last = before.take(LOOKS_MAX).filter_map(|other| other.end).max();
 
         match last {
@@ -167,6 +171,7 @@ impl Timeline {
                 let text = format!("{text}; nobody had asked it for {gap}{culprit}");
                 Due { at: last, text }
             }
+            // A thread has waited for it, or somebody has looked just before: it came now.
             _ => Due { at: told, text },
         }
     }

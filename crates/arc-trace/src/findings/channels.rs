@@ -82,9 +82,14 @@ impl Timeline {
             *last = Last { at: to, by };
 
             let waited = to.saturating_sub(from);
-            let Some(task) = self.tasks.get(&by).filter(|_| waited > VALUE_LATE) else { continue };
-            let position =
-                |at: u64| task.polls.partition_point(|&poll| self.polls[poll].begin < at);
+            let Some(task) = self.tasks.get(&by) else { continue };
+            if waited <= VALUE_LATE {
+                continue;
+            }
+
+            // How often the receiver could have taken it.
+            let begin = |poll: usize| self.polls[poll].begin;
+            let position = |at: u64| task.polls.partition_point(|&poll| begin(poll) < at);
             let polls = position(to) - position(from);
             let worst = worst.entry(value.resource).or_default();
             if polls >= POLLS_WITHOUT && waited > worst.waited {
@@ -104,6 +109,7 @@ impl Timeline {
         if last.by > 0 {
             return last.by;
         }
+        // The timeline has none of its receptions, but the channel remembers who received last.
         let info = self.resources.get(&value.resource);
         info.and_then(|info| info.receiver).unwrap_or(0)
     }
@@ -112,9 +118,9 @@ impl Timeline {
         let &Starved { waited: cost, from: at, polls, by } = starved;
         let (location, label, waited) = (info.location, self.label(by), time(cost));
         let text = format!(
-            "starved: a value waited {waited} in the channel made at {location}, while its \
-             receiver {label} was polled {polls} times for other things: a `select!` that prefers \
-             another branch, or a loop that takes no value"
+            "starved: a value waited {waited} in the channel made at {location}, while \
+             its receiver {label} was polled {polls} times for other things: a \
+             `select!` that prefers another branch, or a loop that takes no value"
         );
         Finding { cost, at, task: Some(by), text }
     }
@@ -130,13 +136,15 @@ impl Timeline {
             }
             let Some(info) = self.resources.get(&resource) else { continue };
 
+            // A task that waits for the next value sees each of them once or twice.
             let cost = seen.last.saturating_sub(seen.first);
             let (label, count, took) = (self.label(task), seen.count, time(cost));
             let location = info.location;
             let text = format!(
-                "spins: {label} saw values of the watch channel made at {location} {count} times \
-                 in {took}, though no more than {sent} were sent: it does not mark them as seen, \
-                 or waits by a new clone of its receiver each time"
+                "spins: {label} saw values of the watch channel made at {location} \
+                 {count} times in {took}, though no more than {sent} were sent: it does \
+                 not mark them as seen, or waits by a new clone of its receiver each \
+                 time"
             );
             findings.push(Finding { cost, at: seen.first, task: Some(task), text });
         }
@@ -148,6 +156,7 @@ impl Timeline {
         let mut findings = Vec::new();
         for info in self.resources.values() {
             let Some(pile) = info.pile else { continue };
+
             // Once it grows no more, it was a burst. If it grows evenly, it has doubled last in the
             // second half of the time.
             let cost = self.end.saturating_sub(pile.since);
@@ -155,6 +164,7 @@ impl Timeline {
             if pile.count < PILE_MIN || !grows {
                 continue;
             }
+
             let text = format!("piles up: {}", self.pile_text(info, &pile));
             let task = Some(pile.by).filter(|task| *task > 0);
             findings.push(Finding { cost, at: pile.since, task, text });
@@ -164,16 +174,17 @@ impl Timeline {
 
     fn pile_text(&self, info: &ResourceInfo, pile: &Pile) -> String {
         let (by, count, location) = (self.who(pile.by), pile.count, info.location);
+        // Who adds tasks to such a set is who should join them. A channel has a receiver.
         if info.what == What::JoinSet {
             return format!(
-                "{count} tasks of the JoinSet made at {location} have ended, and nobody has joined \
-                 them; {by} added the last one: let it call `join_next`, too"
+                "{count} tasks of the JoinSet made at {location} have ended, and nobody \
+                 has joined them; {by} added the last one: let it call `join_next`, too"
             );
         }
         let receiver = self.anybody_or(info.receiver);
         format!(
-            "{count} values were in the unbounded channel made at {location}, more than ever; {by} \
-             sends faster than {receiver} receives: give the channel a bound"
+            "{count} values were in the unbounded channel made at {location}, more than \
+             ever; {by} sends faster than {receiver} receives: give the channel a bound"
         )
     }
 
@@ -187,15 +198,18 @@ impl Timeline {
         for (resource, changes) in self.values_over_time() {
             let Some(info) = self.resources.get(&resource) else { continue };
             // One with a bound cannot grow, and one that piles up is told of already.
-            if info.numbers.size > 0 || info.pile.is_some_and(|pile| pile.count >= PILE_MIN) {
+            let is_pile = info.pile.is_some_and(|pile| pile.count >= PILE_MIN);
+            if info.numbers.size > 0 || is_pile {
                 continue;
             }
             let Some((from, took, most)) = growth(&changes) else { continue };
 
+            // A click leads to the receiver: it is the one that does not keep up.
             let (by, to) = (info.provider, info.receiver);
             let text = format!(
-                "grows: {most} values wait in the unbounded channel made at {} after {}, more than \
-                 ever; {} sends faster than {} receives: give the channel a bound",
+                "grows: {most} values wait in the unbounded channel made at {} after \
+                 {}, more than ever; {} sends faster than {} receives: give the channel \
+                 a bound",
                 info.location,
                 time(took),
                 self.anybody_or(by),
@@ -242,13 +256,16 @@ impl Timeline {
             let Some(info) = self.resources.get(&resource) else { continue };
             let Crush { from, to, full, total, count } = crush(waits);
             let took = to - from;
-            // A receiver that is quick is only the slower one of two.
+
+            // Nobody could send for two thirds of the time, and that is not little. A receiver that
+            // is quick is only the slower one of two.
             let received = self.received(info.location, from, to);
             let each = took / received.max(1);
             if full < FULL_MIN || full < took / 3 * 2 || each < SLOW_RECEIVER {
                 continue;
             }
 
+            // What makes room is that somebody receives.
             let receiver = info.provider;
             let who = match receiver {
                 Some(task) => self.label(task),
@@ -256,8 +273,9 @@ impl Timeline {
                 None => "nobody".to_owned(),
             };
             let text = format!(
-                "full: for {} of {} tasks waited for room in the channel made at {} ({} values \
-                 fit), {count} times and for {} in all; {who} receives, {} for each value",
+                "full: for {} of {} tasks waited for room in the channel made at {} ({} \
+                 values fit), {count} times and for {} in all; {who} receives, {} for \
+                 each value",
                 time(full),
                 time(took),
                 info.location,
@@ -293,9 +311,9 @@ impl Timeline {
 
             let label = self.who(by);
             let text = format!(
-                "lost: {label} has lost {count} values of the broadcast channel made at {}, in \
-                 {times} gaps: it receives more slowly than they are sent, and the channel keeps \
-                 {} of them",
+                "lost: {label} has lost {count} values of the broadcast channel made at \
+                 {}, in {times} gaps: it receives more slowly than they are sent, and \
+                 the channel keeps {} of them",
                 info.location, info.numbers.size
             );
             let cost = self.end.saturating_sub(since);
@@ -322,7 +340,8 @@ fn growth(changes: &Changes) -> Option<(u64, u64, i64)> {
 
     // Evenly enough: each part brings at least a third of its share.
     let most = parts[PARTS - 1];
-    let grows = parts.windows(2).all(|pair| pair[1] >= pair[0] + most / (3 * PARTS as i64));
+    let share = most / (3 * PARTS as i64);
+    let grows = parts.windows(2).all(|pair| pair[1] >= pair[0] + share);
     (took >= GROWS_MIN && most >= GROWN_MIN && grows).then_some((first.0, took, most))
 }
 
@@ -333,6 +352,7 @@ fn crush(mut waits: Vec<ResourceWait>) -> Crush {
     let mut crush = Crush { from, to: from, full: 0, total: 0, count: waits.len() };
     for wait in &waits {
         let end = wait.from + wait.time();
+        // The part of it during which none of those before has waited.
         crush.full += end.saturating_sub(crush.to.max(wait.from));
         crush.to = crush.to.max(end);
         crush.total += wait.time();

@@ -28,6 +28,7 @@ impl Timeline {
         let mut worst: BTreeMap<(&str, bool), (usize, u64)> = BTreeMap::new();
         for (index, poll) in self.polls.iter().enumerate() {
             let location = self.tasks[&poll.task].location.as_str();
+            // A task may be late twice: its timer was found late, and then it waited for its turn.
             let delays = [(false, poll.waited()), (true, self.timer_lateness(index))];
             for (is_timer, late) in delays {
                 let worst = worst.entry((location, is_timer)).or_insert((index, 0));
@@ -52,7 +53,10 @@ impl Timeline {
                 let is_system = self.looks[look].waits;
                 (format!("late timer: {}", self.due(index, look).text), is_system)
             }
-            _ => (format!("late: {}", self.queue_text(poll)), self.is_alone(poll, &queued)),
+            _ => {
+                let is_system = self.is_alone(poll, &queued);
+                (format!("late: {}", self.queue_text(poll)), is_system)
+            }
         };
 
         let at = poll.begin.saturating_sub(cost);
@@ -70,9 +74,8 @@ impl Timeline {
 
     /// How long after its deadline the timer that caused a poll was found, in nanoseconds.
     fn timer_lateness(&self, index: usize) -> u64 {
-        let Some(By::Look(look)) = self.polls[index].queued.map(|queued| queued.by) else {
-            return 0;
-        };
+        let queued = self.polls[index].queued;
+        let Some(By::Look(look)) = queued.map(|queued| queued.by) else { return 0 };
         let told = self.looks[look].end.unwrap_or(0);
         self.deadline_before(index, told).map_or(0, |deadline| told - deadline)
     }
@@ -98,7 +101,9 @@ impl Timeline {
                 let begin = sleep.begin.max(queued.at);
                 let end = sleep.end.unwrap_or(self.end).min(poll.begin);
                 let slept = end.saturating_sub(begin);
-                if slept > LATE && worst.as_ref().is_none_or(|worst| slept > worst.slept) {
+                let is_worst = worst.as_ref().is_none_or(|worst| slept > worst.slept);
+                if slept > LATE && is_worst {
+                    // Until somebody woke it, the system had no reason to run it.
                     let woken = sleep.woken.map_or(end, |(woken, _)| woken.min(end));
                     let unwoken = woken.saturating_sub(begin);
                     worst = Some(Overslept { poll, lane: sleep.lane, slept, unwoken });
@@ -116,6 +121,7 @@ impl Timeline {
 
         let at = poll.begin.saturating_sub(cost);
         let finding = Finding { cost, at, task: Some(poll.task), text };
+        // It was awake in name for most of the time.
         Delay { finding, is_system: unwoken < cost / 2 }
     }
 }

@@ -43,6 +43,7 @@ impl Timeline {
                 continue;
             }
 
+            // One sentence for each lock: of the wait that was the longest.
             let new = Contention { worst: wait, hold, count: 0, total: 0 };
             let contention = by_resource.entry(wait.resource).or_insert(new);
             contention.count += 1;
@@ -69,16 +70,19 @@ impl Timeline {
         if wait.time() < LATE {
             return None;
         }
+
+        // Only the part of a hold that lies inside of the wait has held the task up.
         let overlap = |hold: &Hold| {
             let end = hold.end.unwrap_or(self.end).min(wait.to);
             (*hold, end.saturating_sub(hold.begin.max(wait.from)))
         };
+        // They are in the order of their begins: those before the wait stand last.
         let holds = self.holds_of(wait.resource).filter(|hold| hold.begin < wait.to);
         holds.rev().take(HOLDS_MAX).map(overlap).max_by_key(|(_, overlap)| *overlap)
     }
 
     fn lock_text(&self, wait: &ResourceWait, hold: &Hold) -> String {
-        let Some(info) = self.resources.get(&wait.resource) else { return String::new() };
+        let info = &self.resources[&wait.resource];
         let label = self.label(wait.task);
         let waited = time(wait.time());
         let at = self.line(wait.resource, wait.line);
@@ -92,7 +96,10 @@ impl Timeline {
             What::Semaphore if size > 1 || self.may_have_moved(hold) => {
                 format!("limit: {label} waited {waited}{at} for {what}: all {size} were out")
             }
-            _ => format!("lock: {label} waited {waited}{at} for {what}{}", self.hold_text(hold)),
+            _ => {
+                let hold = self.hold_text(hold);
+                format!("lock: {label} waited {waited}{at} for {what}{hold}")
+            }
         }
     }
 
@@ -111,9 +118,13 @@ impl Timeline {
 
     /// Whether a permit may be where its task has moved it. One that has ended is known to have.
     fn may_have_moved(&self, hold: &Hold) -> bool {
+        if !hold.may_move {
+            return false;
+        }
+        // Of a task that has ended before its guard came back, `hold_text` says so.
         let end = hold.end.unwrap_or(self.end);
-        let task = self.tasks.get(&hold.task);
-        hold.may_move && task.is_none_or(|task| task.ended.is_none_or(|ended| ended >= end))
+        let ended = self.tasks.get(&hold.task).and_then(|task| task.ended);
+        ended.is_none_or(|ended| ended >= end)
     }
 
     /// The end of a sentence: who had a lock, and what that task did meanwhile.
@@ -122,6 +133,7 @@ impl Timeline {
         let mut text = self.holder_text(hold, time(end.saturating_sub(hold.begin)));
         let Some(task) = self.tasks.get(&hold.task) else { return text };
 
+        // A guard may be sent to another task, and so outlive the one that has got it.
         text += &if task.ended.is_some_and(|ended| ended < end) {
             ", and it has ended meanwhile: somebody else keeps that for it".to_owned()
         } else if hold.may_move {
@@ -164,9 +176,9 @@ impl Timeline {
         let mut longest: Option<(u64, &Poll)> = None;
         for (index, &poll) in task.polls.iter().enumerate() {
             let poll = &self.polls[poll];
-            let Some(from) = poll.end.filter(|from| *from > hold.begin && *from < end) else {
-                continue;
-            };
+            // A poll that ends while the task has the lock: after it comes an await.
+            let is_inside = |from: &u64| *from > hold.begin && *from < end;
+            let Some(from) = poll.end.filter(is_inside) else { continue };
             let next = task.polls.get(index + 1).map(|&next| self.polls[next].begin);
             let gap = next.unwrap_or(self.end).min(end).saturating_sub(from);
             if longest.is_none_or(|(most, _)| gap > most) {
@@ -188,6 +200,7 @@ impl Timeline {
                 continue;
             }
             let Some((asked, since)) = self.last_waits(id) else { continue };
+
             for wait in asked {
                 let Wait::Resource { resource, line, .. } = wait else { continue };
                 let Some(first) = self.handed_to(resource) else { continue };
@@ -196,6 +209,7 @@ impl Timeline {
                     continue;
                 }
 
+                // Both lines are named: the mistake is at the one that stands first.
                 let info = &self.resources[&resource];
                 let text = handed_over_text(
                     info.what,
@@ -236,6 +250,7 @@ impl Timeline {
         for (&task, earlier) in &self.earlier {
             for &(since, wait) in earlier.kept.iter().chain(&earlier.given_up) {
                 let Wait::Resource { resource: of, line, .. } = wait else { continue };
+                // A fair lock has one line for all: who asked first is given it first.
                 if of == resource && first.is_none_or(|first| since < first.since) {
                     first = Some(First { task, since, line });
                 }

@@ -42,9 +42,10 @@ impl Timeline {
         let (label, took) = (self.label(wait.task), time(wait.time()));
         let location = info.location;
         let text = format!(
-            "perhaps missed: {label} has waited {took} for the Notify made at {location}, and \
-             {by} has notified it before anybody waited: `notify_waiters` keeps nothing for \
-             later. It is missed unless somebody notifies again"
+            "perhaps missed: {label} has waited {took} for the Notify made at \
+             {location}, and {by} has notified it before anybody waited: \
+             `notify_waiters` keeps nothing for later. It is missed unless somebody \
+             notifies again"
         );
         Some(Finding { cost: wait.time(), at: wait.from, task: Some(wait.task), text })
     }
@@ -54,7 +55,8 @@ impl Timeline {
     fn may_act_again(&self, id: u64) -> bool {
         let Some(task) = self.tasks.get(&id) else { return false };
         // It was polled a moment ago: who is notified may be about to be polled.
-        let last = task.polls.last().map_or(0, |&last| self.polls[last].end.unwrap_or(self.end));
+        let last = task.polls.last().map(|&last| &self.polls[last]);
+        let last = last.map_or(0, |last| last.end.unwrap_or(self.end));
         if self.end.saturating_sub(last) < LONG_WAIT {
             return true;
         }
@@ -70,6 +72,7 @@ impl Timeline {
 
     /// Whether a wait is long, goes on, and is all that its task waits for.
     fn is_overdue(&self, wait: &ResourceWait) -> bool {
+        // Whoever waits for something else as well, as for a timeout, is not lost.
         let is_all = |(waits, _): (Vec<Wait>, u64)| waits.len() == 1;
         let is_alone = || self.last_waits(wait.task).is_some_and(is_all);
         wait.goes_on && wait.time() >= LONG_WAIT && is_alone()
@@ -79,7 +82,9 @@ impl Timeline {
     pub(super) fn unanswered(&self) -> Vec<Finding> {
         let mut by_line: BTreeMap<&Location<'_>, Vec<ResourceWait>> = BTreeMap::new();
         for wait in self.resource_waits(|what| what == What::Oneshot) {
-            by_line.entry(self.resources[&wait.resource].location).or_default().push(wait);
+            // Each question has a channel of its own, so it is the line that they share.
+            let location = self.resources[&wait.resource].location;
+            by_line.entry(location).or_default().push(wait);
         }
         let finding = |(location, waits): (&Location<'_>, Vec<ResourceWait>)| {
             self.unanswered_from(location, &waits)
@@ -91,21 +96,26 @@ impl Timeline {
     fn unanswered_from(&self, location: &Location<'_>, waits: &[ResourceWait]) -> Option<Finding> {
         let came = waits.iter().filter(|wait| !wait.goes_on).map(ResourceWait::time);
         let came: Vec<u64> = came.collect();
+        // Too few of them do not tell what is usual there.
         if came.len() < ANSWERS_MIN {
             return None;
         }
 
+        // A server answers within its usual time, and within many times that when it is busy.
         let longest = came.iter().copied().max().unwrap_or(0);
-        let is_late =
-            |wait: &&ResourceWait| self.is_overdue(wait) && wait.time() / ANSWER_SHARE > longest;
+        let is_late = |wait: &&ResourceWait| {
+            let is_slow = wait.time() / ANSWER_SHARE > longest;
+            self.is_overdue(wait) && is_slow
+        };
         let wait = waits.iter().filter(is_late).max_by_key(|wait| wait.time())?;
 
         let (label, took, longest) = (self.label(wait.task), time(wait.time()), time(longest));
         let count = came.len();
         let text = format!(
-            "perhaps unanswered: {label} has waited {took} for the value of the oneshot channel \
-             made at {location}; {count} others from there came within {longest}. It takes that \
-             long, or its sender is kept somewhere, and nobody sends"
+            "perhaps unanswered: {label} has waited {took} for the value of the oneshot \
+             channel made at {location}; {count} others from there came within \
+             {longest}. It takes that long, or its sender is kept somewhere, and nobody \
+             sends"
         );
         Some(Finding { cost: wait.time(), at: wait.from, task: Some(wait.task), text })
     }

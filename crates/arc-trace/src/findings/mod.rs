@@ -87,6 +87,7 @@ impl Timeline {
         expensive.extend(of_program.into_iter().map(|delay| delay.finding));
         expensive.sort_by_key(|finding| Reverse(finding.cost));
 
+        // What cannot go on has no price: it stands before all that has one.
         let mut findings = self.panics();
         findings.extend(self.handed_over());
         findings.extend(self.stuck());
@@ -100,12 +101,14 @@ impl Timeline {
 fn system(mut delays: Vec<Delay>) -> Option<Finding> {
     delays.sort_by_key(|delay| Reverse(delay.finding.cost));
     let longest = delays.first()?.finding.clone();
+    // On a busy machine there may be thousands. They have one cause, which is not in the program.
     let more = match delays.len() {
         1 => String::new(),
         count => format!("; {count} such delays stand out"),
     };
     let text = format!(
-        "the system did not run a thread that had work for {}, as on a busy machine{more}: {}",
+        "the system did not run a thread that had work for {}, as on a busy \
+         machine{more}: {}",
         time(longest.cost),
         longest.text
     );

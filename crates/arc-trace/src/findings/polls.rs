@@ -3,7 +3,7 @@
 use super::{Finding, LONG_POLL};
 use crate::resource::What;
 use crate::timeline::words::time;
-use crate::timeline::{By, Place, Poll, Timeline, Wait};
+use crate::timeline::{By, Place, Poll, Task, Timeline, Wait};
 use std::collections::BTreeMap;
 
 /// A task that wakes itself is told of when it has had so many polls in which it did nothing else,
@@ -38,6 +38,7 @@ impl Timeline {
         let mut by_location: BTreeMap<&str, Panics> = BTreeMap::new();
         for (&id, task) in &self.tasks {
             let Some(at) = task.panicked else { continue };
+            // The others may have panicked because of the first, as by a message that did not come.
             let new = Panics { first: id, at, count: 0 };
             let panics = by_location.entry(&task.location).or_insert(new);
             panics.count += 1;
@@ -47,6 +48,7 @@ impl Timeline {
             }
         }
 
+        // A panic costs no time. Findings of this kind stand before those that do.
         let finding = |Panics { first, at, count }| {
             let mut text = format!("panic: {} panicked", self.label(first));
             if count > 1 {
@@ -71,12 +73,15 @@ impl Timeline {
         for poll in open.filter(|poll| self.is_long(poll)) {
             let (lane, label) = (self.lane_label(poll.lane), self.label(poll.task));
             let cost = poll.time(self.end);
-            let mut text = format!("{lane} is stuck: it has polled {label} for {}", time(cost));
+            let took = time(cost);
+            let mut text = format!("{lane} is stuck: it has polled {label} for {took}");
 
             // Other workers may steal from its queue. What is there still has not been so lucky.
-            let alive = self.tasks.values().filter(|task| task.dropped.is_none());
-            let waiting = alive.filter_map(|task| task.queued);
-            let behind = waiting.filter(|queued| queued.place == Place::Worker(poll.lane)).count();
+            let is_behind = |task: &&Task| {
+                let place = task.queued.map(|queued| queued.place);
+                task.dropped.is_none() && place == Some(Place::Worker(poll.lane))
+            };
+            let behind = self.tasks.values().filter(is_behind).count();
             if behind > 0 {
                 text += &format!(", and {behind} of its queue wait for that");
             }
@@ -95,19 +100,22 @@ impl Timeline {
 
         let mut findings = Vec::new();
         for polls in by_location.into_values() {
-            let Some(longest) = polls.iter().max_by_key(|poll| poll.time(self.end)) else {
-                continue;
-            };
-            let cost = polls.iter().map(|poll| poll.time(self.end)).sum();
-            let (label, took) = (self.label(longest.task), time(longest.time(self.end)));
+            let took = |poll: &&&Poll| poll.time(self.end);
+            let Some(longest) = polls.iter().max_by_key(took) else { continue };
+            let longest_time = time(longest.time(self.end));
+            let label = self.label(longest.task);
             let lane = self.lane_label(longest.lane);
-            let mut text = format!("long poll: {label} held {lane} up for {took}");
+            let mut text = format!("long poll: {label} held {lane} up for {longest_time}");
             text += &self.drop_text(longest);
+
+            // What all of them took is what a change of that line could save.
+            let cost = polls.iter().map(|poll| poll.time(self.end)).sum();
             if polls.len() > 1 {
                 let (count, all) = (polls.len(), time(cost));
                 text += &format!("; with it, {count} polls of tasks from this line took {all}");
             }
-            findings.push(Finding { cost, at: longest.begin, task: Some(longest.task), text });
+            let (at, task) = (longest.begin, Some(longest.task));
+            findings.push(Finding { cost, at, task, text });
         }
         findings
     }
@@ -121,8 +129,8 @@ impl Timeline {
             return String::new();
         }
         format!(
-            ", of which the drop of its future took {}: something in it computes or blocks in its \
-             `drop`",
+            ", of which the drop of its future took {}: something in it computes or \
+             blocks in its `drop`",
             time(dropped)
         )
     }
@@ -154,13 +162,18 @@ impl Timeline {
 
         let mut findings = Vec::new();
         for Empty { first, count, cost, wakers } in by_location.into_values() {
+            // Two tasks that wait for one value wake up for it, and only one of them gets it.
             let Some(first) = first.filter(|_| count >= EMPTY_MIN) else { continue };
             let poll = &self.polls[first];
             let label = self.label(poll.task);
+
             let mut text = format!(
-                "wake-ups that did nothing: {count}; {label} went on waiting for the same each time"
+                "wake-ups that did nothing: {count}; {label} went on waiting for the \
+                 same each time"
             );
-            if let Some((waker, times)) = wakers.iter().max_by_key(|(_, times)| **times) {
+            // Wake-ups by the kernel have no task to name.
+            let most = wakers.iter().max_by_key(|(_, times)| **times);
+            if let Some((waker, times)) = most {
                 text += &format!("; {times} of them were by {}", self.label(*waker));
             }
             findings.push(Finding { cost, at: poll.begin, task: Some(poll.task), text });
@@ -181,17 +194,20 @@ impl Timeline {
         for (&id, task) in &self.tasks {
             let polls = task.polls.iter().map(|&index| &self.polls[index]);
             let spins: Vec<&Poll> = polls.filter(|poll| self.is_spin(poll)).collect();
-            let (Some(first), Some(last)) = (spins.first(), spins.last()) else { continue };
+            let (Some(first), Some(last)) = (spins.first(), spins.last()) else {
+                continue;
+            };
             // Most of its polls, so that a task that yields now and then is none.
             if spins.len() < SPINS_MIN || spins.len() < task.polls.len() / 2 {
                 continue;
             }
 
+            // Nearly all of this time went into polls, or into the turns between them.
             let cost = last.begin - first.begin;
             let (label, count, took) = (self.label(id), spins.len(), time(cost));
             let text = format!(
-                "spins: {label} woke itself over and over: {count} polls in {took} that did \
-                 nothing else"
+                "spins: {label} woke itself over and over: {count} polls in {took} that \
+                 did nothing else"
             );
             findings.push(Finding { cost, at: first.begin, task: Some(id), text });
         }
@@ -201,8 +217,10 @@ impl Timeline {
     /// Whether a task was woken by itself for a short poll, in which it did nothing that arc knows
     /// of. If it waits for something, it has asked for that, and is woken because of it.
     fn is_spin(&self, poll: &Poll) -> bool {
-        let by = poll.queued.map(|queued| queued.by);
-        let by_itself = matches!(by, Some(By::Poll(by)) if self.polls[by].task == poll.task);
+        let by_itself = match poll.queued.map(|queued| queued.by) {
+            Some(By::Poll(by)) => self.polls[by].task == poll.task,
+            _ => false,
+        };
         let is_short = poll.time(self.end) <= SPIN_MAX;
         by_itself && is_short && poll.operations == 0 && poll.waits.is_empty()
     }

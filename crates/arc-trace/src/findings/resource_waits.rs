@@ -36,8 +36,9 @@ impl Waits {
     fn end_all_but(&mut self, again: &[Wait], to: u64, goes_on: bool) {
         let Self { task, open, ended } = self;
         open.retain(|&(resource, line), &mut from| {
+            // A wait for the same thing at another line is another wait.
             let is_it = |wait: &Wait| match *wait {
-                Wait::Resource { resource: of, line: at, .. } => (of, at) == (resource, line),
+                Wait::Resource { resource: of, line: at, .. } => of == resource && at == line,
                 _ => false,
             };
             if again.iter().any(is_it) {
@@ -52,8 +53,10 @@ impl Waits {
 impl Timeline {
     /// The waits for resources of some kinds, from the poll that asked to the wake-up.
     pub(super) fn resource_waits(&self, is_wanted: impl Fn(What) -> bool) -> Vec<ResourceWait> {
-        let info_of = |resource: u64| self.resources.get(&resource);
-        let is_wanted = |resource| info_of(resource).is_some_and(|info| is_wanted(info.what));
+        let is_wanted = |resource: u64| {
+            let info = self.resources.get(&resource);
+            info.is_some_and(|info| is_wanted(info.what))
+        };
         let tasks = self.tasks.keys();
         tasks.flat_map(|&task| self.resource_waits_of(task, &is_wanted)).collect()
     }

@@ -29,8 +29,9 @@ impl Timeline {
     /// Then what is so perhaps.
     pub(super) fn stuck(&self) -> Vec<Finding> {
         let tasks = self.waiting_tasks();
-        let needs = tasks.waiting.iter().map(|(&id, waiting)| (id, waiting.needs.clone()));
-        let Judgement { deadlocks, perhaps, is_quiet } = judge(&needs.collect(), tasks.is_all);
+        let needs = tasks.waiting.iter();
+        let needs = needs.map(|(&id, waiting)| (id, waiting.needs.clone())).collect();
+        let Judgement { deadlocks, perhaps, is_quiet } = judge(&needs, tasks.is_all);
 
         let mut findings = Vec::new();
         for cycle in &deadlocks {
@@ -48,6 +49,7 @@ impl Timeline {
             findings.push(Finding { cost, at, task, text });
         }
 
+        // What is not sure stands behind what is.
         for cycle in &perhaps {
             let assumption = assumption(&self.given_up_by(cycle));
             let text = self.cycle_text(&tasks, cycle);
@@ -66,7 +68,8 @@ impl Timeline {
                 continue;
             }
             // A job may do anything, on a thread of its own.
-            let Some((asked, since)) = self.last_waits(id).filter(|_| !task.is_job) else {
+            let waits = self.last_waits(id).filter(|_| !task.is_job);
+            let Some((asked, since)) = waits else {
                 any_goes_on = true;
                 continue;
             };
@@ -75,7 +78,8 @@ impl Timeline {
         }
 
         // What was polled last may have woken the future of a `block_on`, which is not told.
-        let last = self.polls.iter().filter_map(|poll| poll.end).max().unwrap_or(self.begin);
+        let last = self.polls.iter().filter_map(|poll| poll.end).max();
+        let last = last.unwrap_or(self.begin);
         let has_settled = self.end.saturating_sub(last) >= LONG_WAIT;
 
         // Without a `block_on` the program goes on outside of the runtime.
@@ -122,6 +126,7 @@ impl Timeline {
     }
 
     fn need_of_resource(&self, resource: u64, since: u64, handles: &[u64]) -> Need {
+        // What is not known may be in anybody's hands.
         let Some(info) = self.resources.get(&resource) else {
             return Blockers::default().with(Certainty::Anybody);
         };
@@ -129,8 +134,10 @@ impl Timeline {
             return joins(handles.to_vec(), info.numbers.is_refilled);
         }
 
-        let has_moved =
-            |task: u64, step: u64| self.moved.get(&task).is_some_and(|moved| *moved >= step);
+        let has_moved = |task: u64, step: u64| {
+            let moved = self.moved.get(&task);
+            moved.is_some_and(|moved| *moved >= step)
+        };
         let wanted = Wanted {
             what: info.what,
             holders: &self.holders_at(resource, self.end),
@@ -153,15 +160,18 @@ impl Timeline {
     fn cycle_text(&self, tasks: &Tasks, cycle: &Cycle) -> String {
         cycle_text(cycle, |(task, number)| {
             let wait = tasks.waiting[task].waits[*number];
-            format!("{} waits {}", self.label(*task), self.text_of_waits(&[wait], self.end))
+            let wait = self.text_of_waits(&[wait], self.end);
+            format!("{} waits {wait}", self.label(*task))
         })
     }
 
     /// Some of the tasks, and what they wait for.
     fn named(&self, tasks: &Tasks) -> Vec<String> {
         let named = tasks.waiting.iter().take(NAMED_MAX).map(|(task, waiting)| {
+            // What earlier polls have asked for would make the sentence long, and no clearer.
             let asked = &waiting.waits[..waiting.asked];
-            format!("{} waits {}", self.label(*task), self.text_of_waits(asked, self.end))
+            let asked = self.text_of_waits(asked, self.end);
+            format!("{} waits {asked}", self.label(*task))
         });
         named.collect()
     }

@@ -40,6 +40,7 @@ impl Timeline {
                 continue;
             }
 
+            // A burst leaves hundreds of tasks of one line in a queue: they make one sentence.
             let key = (state.location.as_str(), what, state.dropped.is_some());
             let new = Waiting { task, since, cost: 0, tasks_of_line: 0 };
             let waiting = worst.entry(key).or_insert(new);
@@ -87,11 +88,13 @@ impl Timeline {
         };
 
         let mut text = match self.tasks[&waiting.task].queued {
+            // arc sees what is asked of its own types. So this is a hint, and no accusation.
             None => format!(
-                "{label} has waited for {took} for nothing that arc knows of: a lock, a channel or \
-                 a future of another library, which nobody has woken"
+                "{label} has waited for {took} for nothing that arc knows of: a lock, a \
+                 channel or a future of another library, which nobody has woken"
             ),
             Some(queued) => {
+                // Until the end, or until it was dropped.
                 let takers = self.takers(waiting.task, queued.place, None);
                 let end = waiting.since + waiting.cost;
                 let behind = self.behind(waiting.since, end, &takers, waiting.task);
@@ -99,7 +102,8 @@ impl Timeline {
                 match was_dropped {
                     false => format!("{label} still waits {place}, for {took}{behind}"),
                     true => format!(
-                        "{label} waited {place} until its runtime ended, for {took}{behind}"
+                        "{label} waited {place} until its runtime ended, for \
+                         {took}{behind}"
                     ),
                 }
             }

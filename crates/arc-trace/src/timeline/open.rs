@@ -81,6 +81,7 @@ impl OpenWaits {
             let since = at;
             of_task.open.push(Open { waiter, wait, at, since, poll, told, is_given_up: false });
         } else {
+            // Nobody is accused because of such a task: anything may wake it.
             of_task.is_crowded = true;
         }
     }
@@ -102,6 +103,7 @@ impl OpenWaits {
             0 => matches!(wait.wait, Wait::Task { .. }),
             _ => wait.poll == by.poll && wait.told + waits > told,
         };
+        // It stays: the future may still be there, and be polled again.
         for wait in of_task.open.iter_mut().filter(is_it) {
             wait.is_given_up = true;
             wait.at = at;
@@ -113,6 +115,7 @@ impl OpenWaits {
         let mut waits = Vec::new();
         let open = self.tasks.get(&task).into_iter().flat_map(|of_task| &of_task.open);
         for wait in open.filter(|wait| wait.poll == poll && !wait.is_given_up) {
+            // Two futures of one poll may wait for the same.
             if !waits.contains(&wait.wait) {
                 waits.push(wait.wait);
             }
@@ -145,6 +148,7 @@ impl OpenWaits {
         let mut earlier = Earlier { is_crowded: of_task.is_crowded, ..Earlier::default() };
         let last = timeline.tasks.get(&task).and_then(|task| task.polls.last());
         for wait in &of_task.open {
+            // What the last poll has asked for is its own: see `asked_by`.
             let is_asked = Some(&wait.poll) == last && !wait.is_given_up;
             if is_asked || self.is_over(timeline, wait) {
                 continue;
@@ -169,6 +173,7 @@ impl OpenWaits {
             Wait::Turn => true,
             Wait::Time { deadline } => deadline.saturating_add(EXPIRED) < timeline.end,
             Wait::Task { task } => {
+                // One that is not known has ended before the first event.
                 timeline.tasks.get(&task).is_none_or(|task| task.ended.is_some())
             }
             Wait::Io { source, write } => {

@@ -104,6 +104,7 @@ fn delay_early_steps(records: &mut [(usize, Record)]) -> bool {
             earliest = earliest.max(at + 1);
         }
         any_was_early |= record.at < earliest;
+        // What follows on the thread must not come before it.
         record.at = record.at.max(earliest);
     }
     any_was_early
@@ -162,6 +163,7 @@ impl Reader {
                 self.timeline.tasks.entry(task).or_insert_with(|| Task::new(origin));
             }
         }
+        // A thread says which `block_on` it is in, also if the record of that was left out.
         recording.threads.iter().filter_map(|thread| thread.main).for_each(|id| self.is_main(id));
     }
 
@@ -187,6 +189,7 @@ impl Reader {
 
             // The workers, and what they sleep for.
             Event::RunsWorker { runtime, worker } => self.run_worker(lane, (runtime, worker)),
+            // Whether the worker slept by then is known when it wakes up.
             Event::Wakes { runtime, worker } => {
                 let by = self.by(lane);
                 self.woken.insert((runtime, worker), (at, by));
@@ -206,6 +209,7 @@ impl Reader {
                 self.things.release(&mut self.timeline, at, resource, task);
             }
             Event::Sends { resource } => {
+                // The value may be a guard.
                 self.moves(lane);
                 self.things.send(&mut self.timeline, at, resource);
             }
@@ -233,6 +237,8 @@ impl Reader {
     /// What the task that is polled asks for, gets, and gives up.
     fn read_wait(&mut self, lane: usize, at: u64, event: Event) {
         match event {
+            // The system uses the numbers of descriptors again. So the name of this time goes
+            // along.
             Event::WaitsForIo { source, write, waiter } => {
                 let source = sources::number_in(&self.timeline.named, source, at);
                 self.ask(lane, at, waiter, Wait::Io { source, write });
@@ -346,6 +352,7 @@ impl Reader {
             return Place::Pool;
         }
         let runtime = task.runtime;
+        // Only a worker of the same runtime puts it into its own queue.
         match self.doing[lane].worker {
             Some((of, _)) if runtime.is_none_or(|runtime| runtime == of) => Place::Worker(lane),
             _ => Place::Injector,
@@ -364,6 +371,7 @@ impl Reader {
         let polls = &self.timeline.polls;
         self.doing[lane].polls.retain(|&open| polls[open].end.is_none());
         self.doing[lane].polls.push(index);
+        // What the look has brought was woken before this.
         self.doing[lane].looked = None;
 
         self.timeline.polls.push(Poll {
@@ -385,6 +393,7 @@ impl Reader {
     fn end_poll(&mut self, lane: usize, at: u64, task: u64, operations: u32) {
         let polls = &mut self.timeline.polls;
         let open = &mut self.doing[lane].polls;
+        // If there is none, the record of its begin was left out.
         let Some(place) = open.iter().rposition(|&index| polls[index].task == task) else {
             return;
         };
@@ -505,6 +514,7 @@ impl Reader {
 
     fn hold(&mut self, lane: usize, at: u64, resource: u64, line: u64, may_move: bool) {
         let poll = self.doing[lane].polls.last().map(|&poll| &self.timeline.polls[poll]);
+        // A thread that polls no task has it as well, under the id zero.
         let (task, step) = poll.map_or((0, 0), |poll| (poll.task, poll.step));
         let hold = Hold { resource, task, line, begin: at, end: None, may_move, step };
         self.things.hold(&mut self.timeline, hold);
@@ -512,6 +522,7 @@ impl Reader {
 
     /// A runtime ends, and drops the tasks that have not ended.
     fn close(&mut self, at: u64, runtime: u64) {
+        // It is told again and again, and the first time counts.
         if !self.closed.insert(runtime) {
             return;
         }
@@ -537,6 +548,7 @@ impl Reader {
             task.queued = task.queued.filter(is_waiting).filter(|_| task.ended.is_none());
         }
 
+        // Behind the loop above: what has ended waits for nothing.
         for waiting in &recording.waiting {
             self.keep(waiting);
         }

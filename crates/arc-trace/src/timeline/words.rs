@@ -16,6 +16,7 @@ impl Timeline {
             (false, false) => "task",
         };
 
+        // Many tasks may have one name, so the id comes first.
         let mut label = format!("{kind} {id}");
         if let Some(name) = &task.name {
             let _ = write!(label, " \"{name}\"");
@@ -81,6 +82,7 @@ impl Timeline {
             Wait::Time { deadline } if deadline > self.end => {
                 format!("for a timer that is due {} after the end", time(deadline - self.end))
             }
+            // It has expired, and the task was not polled for it any more.
             Wait::Time { deadline } => {
                 format!("for a timer that was due at {}", self.clock(deadline))
             }
@@ -119,6 +121,7 @@ impl Timeline {
             numbers: &info.numbers,
         };
         let text = description.text(&|task| self.label(task));
+        // Only so many lines of one resource are known.
         match self.line(resource, line) {
             Some(line) => format!("at {line} for {text}"),
             None => format!("for {text}"),
@@ -141,6 +144,7 @@ impl Timeline {
 
     /// Who has a resource at a time, as its description names them.
     pub(crate) fn holders_at(&self, resource: u64, at: u64) -> Vec<Holder> {
+        // The number of a line means something only beside the resource.
         let holder = |hold: &Hold| Holder {
             task: hold.task,
             line: self.line(resource, hold.line),
