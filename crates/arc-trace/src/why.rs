@@ -126,9 +126,7 @@ impl Timeline {
         };
         let ready = self.waits_before(index).iter().find(is_ready);
         if let Some(Wait::Io { source, write }) = ready {
-            let what = if *write { "be written to" } else { "be read" };
-            let text = format!("the kernel said that descriptor {source} can {what}");
-            return self.unlooked(look, poll.task, text);
+            return self.unlooked(look, poll.task, self.ready_text(*source, *write));
         }
 
         // Another library may have asked, or the record of it was left out.
@@ -151,6 +149,16 @@ impl Timeline {
             text += &format!("; for the rest nobody looked at the clock, because of {culprit}");
         }
         Due { at: deadline, text }
+    }
+
+    /// What the kernel has reported of a source.
+    fn ready_text(&self, source: i64, write: bool) -> String {
+        let what = if write { "be written to" } else { "be read" };
+        match self.name_of(source) {
+            // Its number in a timeline is not that of the descriptor.
+            Some(name) => format!("the kernel told of {name}"),
+            None => format!("the kernel said that descriptor {source} can {what}"),
+        }
     }
 
     /// An event that was found by a look. If the thread had not waited for it, it may have come at
