@@ -51,7 +51,7 @@ impl Timeline {
     }
 
     /// Whether a task runs, or waits for a time or for the kernel, after which it may do again what
-    /// it has done before.
+    /// it has done before. One that the end of its runtime has dropped would have.
     fn may_act_again(&self, id: u64) -> bool {
         let Some(task) = self.tasks.get(&id) else { return false };
         // It was polled a moment ago: who is notified may be about to be polled.
@@ -60,11 +60,12 @@ impl Timeline {
         if self.end.saturating_sub(last) < LONG_WAIT {
             return true;
         }
-        if task.ended.is_some() || task.dropped.is_some() {
+        if task.ended.is_some() {
             return false;
         }
 
-        // It is in a queue or in a poll, or waits for nothing that arc knows of: for anything.
+        // It is in a queue or in a poll, or waits for nothing that arc knows of: for anything. What
+        // a task that was dropped waited for by then is known as well.
         let Some((waits, _)) = self.last_waits(id) else { return true };
         let is_outside = |wait: &Wait| matches!(wait, Wait::Io { .. } | Wait::Time { .. });
         waits.is_empty() || waits.iter().any(is_outside)
