@@ -7,7 +7,8 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// How many resources a recording knows by their lines. Those that were made first are forgotten.
+/// How many resources a recording knows by their lines. Before others, those are forgotten that
+/// nobody has any more.
 const KNOWN_MAX: usize = 16_384;
 
 /// How many lines of one resource are known. Any further one is not shown.
@@ -210,6 +211,35 @@ fn task_in(word: &AtomicU64) -> Option<u64> {
 
 static KNOWN: Mutex<BTreeMap<u64, Arc<Resource>>> = Mutex::new(BTreeMap::new());
 
+/// Adds a resource to those that a recording knows. Returns those that are forgotten for it.
+fn add(known: &mut BTreeMap<u64, Arc<Resource>>, new: &Arc<Resource>) -> Vec<Arc<Resource>> {
+    let forgotten = if known.len() >= KNOWN_MAX { make_room(known) } else { Vec::new() };
+    known.insert(new.id, new.clone());
+    forgotten
+}
+
+/// Makes room: of the resources that nobody has any more, the half that was made first is
+/// forgotten. If these are few, the older half of all goes. Either way there is room for thousands,
+/// as this takes long.
+fn make_room(known: &mut BTreeMap<u64, Arc<Resource>>) -> Vec<Arc<Resource>> {
+    // Nothing but the map has it.
+    let is_gone = |resource: &Arc<Resource>| Arc::strong_count(resource) == 1;
+    let gone = known.values().filter(|resource| is_gone(resource));
+    let mut ids: Vec<u64> = gone.map(|resource| resource.id).collect();
+    if ids.len() < known.len() / 4 {
+        ids = known.keys().copied().collect();
+    }
+
+    // Numbers are given out in their order, so the lesser ones are older.
+    ids.truncate(ids.len().div_ceil(2));
+    let forgotten: Vec<_> = ids.iter().filter_map(|id| known.remove(id)).collect();
+    for resource in &forgotten {
+        // Whoever uses it again makes it known again.
+        resource.is_known.store(false, Ordering::Relaxed);
+    }
+    forgotten
+}
+
 /// Those that a recording knows.
 pub(crate) fn known() -> BTreeMap<u64, ResourceInfo> {
     let all: Vec<_> = lock(&KNOWN).values().cloned().collect();
@@ -254,8 +284,9 @@ impl Resource {
             return;
         }
         let mut known = lock(&KNOWN);
-        let forgotten = if known.len() >= KNOWN_MAX { known.pop_first() } else { None };
-        known.insert(self.id, self.clone());
+        let forgotten = add(&mut known, self);
+
+        // They are dropped when the lock is free again.
         drop(known);
         drop(forgotten);
     }
@@ -462,8 +493,13 @@ impl Description<'_> {
                 text + ")"
             }
             What::Barrier if size > 0 => format!(" ({come} of {size} have come)"),
-            What::Room if size == 1 => " (1 value is in it, and no more fits)".to_owned(),
-            What::Room if size > 1 => format!(" ({size} values are in it, and no more fit)"),
+            // Whoever has reserved room sends later, or never.
+            What::Room if size == 1 => {
+                " (1 value is in it or promised, and no more fits)".to_owned()
+            }
+            What::Room if size > 1 => {
+                format!(" ({size} values are in it or promised, and no more fit)")
+            }
             What::Value if !senders.is_empty() => senders_text(senders, label),
             _ => String::new(),
         }
@@ -490,4 +526,64 @@ fn senders_text(senders: &[u64], label: &dyn Fn(u64) -> String) -> String {
 
 fn who(task: u64, label: &dyn Fn(u64) -> String) -> String {
     if task == 0 { "a thread".to_owned() } else { label(task) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn mutex() -> Arc<Resource> {
+        Resource::new(What::Mutex, Location::caller())
+    }
+
+    #[test]
+    fn what_is_in_use_stays_known_while_others_come_and_go() {
+        let mut known = BTreeMap::new();
+        let oldest = mutex();
+        add(&mut known, &oldest);
+        for _ in 0..2 * KNOWN_MAX {
+            let other = mutex();
+            add(&mut known, &other);
+
+            // What was dropped a moment ago is known as well: records of it may be there.
+            assert!(known.contains_key(&other.id));
+            assert!(known.len() <= KNOWN_MAX);
+        }
+        assert!(known.contains_key(&oldest.id));
+        assert!(known.len() >= KNOWN_MAX / 2);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_known_again_when_it_is_used() {
+        let all: Vec<_> = (0..2 * KNOWN_MAX).map(|_| mutex()).collect();
+        for resource in &all {
+            resource.make_known();
+        }
+
+        // All of them are in use, and so the older ones had to go.
+        let oldest = &all[0];
+        assert!(!known().contains_key(&oldest.id));
+        oldest.make_known();
+        assert!(known().contains_key(&oldest.id));
+    }
+
+    /// A permit of a channel takes up room for a value that is not there yet.
+    #[test]
+    fn room_may_be_taken_by_what_is_only_promised() {
+        let text = |size| {
+            let numbers = Numbers { size, ..Numbers::default() };
+            let description = Description {
+                what: What::Room,
+                location: Location::caller(),
+                permits: 0,
+                holders: &[],
+                provider: None,
+                numbers: &numbers,
+            };
+            description.text(&|_| String::new())
+        };
+        assert!(text(1).ends_with(" (1 value is in it or promised, and no more fits)"));
+        assert!(text(64).ends_with(" (64 values are in it or promised, and no more fit)"));
+    }
 }
