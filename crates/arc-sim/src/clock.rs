@@ -158,6 +158,8 @@ fn is_alone() -> bool {
     if try_id().is_some() {
         return arc_sim_core::was_alone();
     }
+
+    // No list of all tasks is made for it: this is asked in each of many turns.
     let mut is_alone = true;
     Handle::current().each_task(|_, note| is_alone &= !note.is_queued());
     is_alone

@@ -53,6 +53,8 @@ impl fmt::Display for Failure {
             Self::Deadlock(tasks) => {
                 formatter.write_str("every task waits, and no timer is armed:")?;
                 list(tasks, formatter)?;
+
+                // Else a reader would look for it among what arc has.
                 let is_unknown = |task: &Unfinished| task.waits.as_deref() == Some(UNKNOWN);
                 match tasks.iter().any(is_unknown) {
                     true => formatter.write_str(NOT_ARCS),

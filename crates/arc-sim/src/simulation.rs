@@ -5,7 +5,7 @@ use crate::lock::lock;
 use crate::timeline;
 use arc::task::with_budget;
 use arc::time::Duration;
-use arc_sim_core::{self as core, End, Log, Watch, What};
+use arc_sim_core::{self as core, End, Entered, Log, Watch, What};
 use arc_trace::{Recording, ThreadRecorder, Timeline};
 use arc_util::runtime::UnhandledPanic;
 use arc_util::runtime::{Builder, Handle};
@@ -146,8 +146,10 @@ fn run_with<F: Future>(seed: u64, settings: &Settings, future: F) -> F::Output {
         eprintln!("arc-sim: seed {seed} fails");
         timeline::write_if_asked(&recording);
     }
+
     match outcome {
         Ok(output) => output,
+        // It goes on as it was: its message has been printed already.
         Err(Failure::Panicked(payload)) => resume_unwind(payload),
         Err(failure) => panic!("with seed {seed}, {failure}"),
     }
@@ -186,6 +188,8 @@ pub(crate) fn simulate_with<F: Future>(
         watch.begin(seed);
         entered.set_watch(watch.clone());
     }
+
+    // Before the runtime, so that the recording has all that this does.
     let recorder = ThreadRecorder::begin(core::elapsed_nanos);
     let built = Builder::new_current_thread()
         .long_poll_limit(Duration::MAX)
@@ -196,10 +200,11 @@ pub(crate) fn simulate_with<F: Future>(
     entered.describe_by(describe_tasks_of(runtime.handle().clone()));
 
     let is_polling = Cell::new(false);
-    let output =
-        catch_unwind(AssertUnwindSafe(|| runtime.block_on(main(future, &is_polling, &recorder))));
+    let main = main(future, &is_polling, &recorder);
+    let output = catch_unwind(AssertUnwindSafe(|| runtime.block_on(main)));
     // Before the end of the runtime, which wakes all tasks.
     let mut recording = recorder.recording();
+
     // The main future is the caller's, whoever polls it.
     let caller = Location::caller();
     let mains = recording.tasks.values_mut().filter(|task| task.location.file() == file!());
@@ -208,24 +213,13 @@ pub(crate) fn simulate_with<F: Future>(
 
     let outcome = match output {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err(ended)) => {
-            let Ended { end, tasks, recording: mut before } = *ended;
-            let unfinished = entered.read_log(|log| {
-                number_as(log, &mut before);
-                Unfinished::list(tasks, log, &Timeline::new(&before))
-            });
-            let unfinished = unfinished.unwrap_or_default();
-            Err(match end {
-                End::Deadlock => Failure::Deadlock(unfinished),
-                End::TooManyPolls => Failure::TooManyPolls(settings.polls, unfinished),
-                End::TooLong => Failure::TooLong(settings.limit, unfinished),
-            })
-        }
+        Ok(Err(ended)) => Err(ended.failure(&entered, settings)),
         // It was `block_on` that panicked, because the runtime has ended.
         Err(_) if !is_polling.get() => Err(Failure::TaskPanicked),
         Err(payload) => Err(Failure::Panicked(payload)),
     };
     let elapsed = core::elapsed();
+
     // The main future may have been ready, or may have failed for lack of a runtime, in the very
     // turn in which a job panicked. A task that comes after the end has ended at once.
     let ends_by_panic = settings.unhandled_panic == UnhandledPanic::ShutdownRuntime;
@@ -268,15 +262,16 @@ fn number_as(log: &Log, recording: &mut Recording) {
     let known = recording.tasks.keys().filter_map(|&task| log.number(task));
     let mut next = known.max().unwrap_or(0) as u64;
     for &task in recording.tasks.keys() {
-        let number = log.number(task).map_or_else(
-            || {
+        let number = match log.number(task) {
+            Some(number) => number as u64,
+            None => {
                 next += 1;
                 next
-            },
-            |number| number as u64,
-        );
+            }
+        };
         numbers.insert(task, number);
     }
+
     // Of a task of another runtime that has ended long ago nothing else is known.
     recording.renumber(|task| numbers.get(&task).copied().unwrap_or(next + task));
 }
@@ -311,6 +306,23 @@ impl Ended {
         let (tasks, recording) = (Handle::current().tasks(), recorder.recording());
         Box::new(Self { end, tasks, recording })
     }
+
+    /// The same for a reader: with what each task waited for.
+    fn failure(self, entered: &Entered, settings: &Settings) -> Failure {
+        let Self { end, tasks, mut recording } = self;
+        // Tasks are named by their numbers in the log, which is what a reader has beside this.
+        let unfinished = entered.read_log(|log| {
+            number_as(log, &mut recording);
+            Unfinished::list(tasks, log, &Timeline::new(&recording))
+        });
+        let unfinished = unfinished.unwrap_or_default();
+
+        match end {
+            End::Deadlock => Failure::Deadlock(unfinished),
+            End::TooManyPolls => Failure::TooManyPolls(settings.polls, unfinished),
+            End::TooLong => Failure::TooLong(settings.limit, unfinished),
+        }
+    }
 }
 
 /// Polls the future whenever it was woken, but not always at once, and runs the jobs of
@@ -326,7 +338,10 @@ async fn main<F: Future>(
     poll_fn(|context| {
         is_polling.set(true);
         let turn = turn(future.as_mut(), &main, &waker, context);
+
+        // Before the future is dropped, which may wake the tasks.
         let turn = turn.map(|output| output.map_err(|end| Ended::new(end, recorder)));
+        // If the future panics, this is not reached, and whose panic it was is known.
         is_polling.set(false);
         turn
     })
@@ -350,17 +365,22 @@ fn turn<F: Future>(
         if core::is_late() {
             return Poll::Ready(Err(End::TooLong));
         }
+
+        // On threads a job and the future would go on side by side: either may be first.
         let is_woken = main.woken.load(Ordering::Relaxed);
         if core::jobs() > 0 && (!is_woken || core::coin()) {
             run_a_job();
         } else if is_woken {
             step(What::PolledMain);
+            // Before the poll, so that a wake-up in it asks for another one.
             main.woken.store(false, Ordering::Relaxed);
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                 return Poll::Ready(Ok(output));
             }
         }
     }
+
+    // What is left waits for the next turn.
     if core::jobs() > 0 || main.woken.load(Ordering::Relaxed) {
         context.waker().wake_by_ref();
     }

@@ -15,6 +15,7 @@ pub(crate) fn print(log: &Log, recording: &Recording) {
     eprintln!("arc-sim: the last of {} events:", log.count());
     for (event, details) in events.iter().zip(details) {
         eprintln!("  {}", log.describe(event));
+
         // What it did last is what it waits for, most often: that stays.
         let cut = details.len().saturating_sub(DETAILS_SHOWN);
         let last = details.len() - DETAILS_SHOWN.min(details.len()) / 2;
@@ -75,6 +76,7 @@ pub(crate) fn tell(text: impl FnOnce() -> String) {
 
 /// What a poll did, for a reader.
 fn deed(timeline: &Timeline, event: Told) -> Option<String> {
+    // What the runtime does by itself, as to queue a task, is told as the cause of a poll.
     let is_deed = matches!(
         event,
         Told::Spawned { .. }

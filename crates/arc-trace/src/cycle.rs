@@ -32,12 +32,19 @@ impl Blockers {
 
     /// A task among these because of which a task's wait does not end: another one, if there is.
     fn culprit(&self, of: u64, stuck: &BTreeSet<u64>) -> Option<u64> {
+        // One that is not stuck ends the wait, if one is enough.
         if self.one_is_enough && !self.tasks.iter().all(|task| stuck.contains(task)) {
             return None;
         }
+
+        // A task that waits for itself and for another one reads better as two that wait for each
+        // other.
         let mut culprits = self.tasks.iter().filter(|task| stuck.contains(task)).copied();
         let first = culprits.next()?;
-        Some(if first == of { culprits.next().unwrap_or(first) } else { first })
+        if first == of {
+            return Some(culprits.next().unwrap_or(first));
+        }
+        Some(first)
     }
 }
 
@@ -49,8 +56,8 @@ pub(crate) struct Need {
     pub(crate) certainty: Certainty,
 }
 
-/// Whether only the tasks that are named can end a wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Whether only the tasks that are named can end a wait, from the least certain to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Certainty {
     /// The kernel or the clock ends it.
     #[default]
@@ -95,35 +102,58 @@ pub(crate) struct Judgement {
 
 /// Judges tasks that wait. `is_all` says that nothing else goes on in the program.
 pub(crate) fn judge(tasks: &BTreeMap<u64, Needs>, is_all: bool) -> Judgement {
-    let is_inside = |need: &Need| need.certainty != Certainty::Outside;
-    let waits_inside = |needs: &Needs| {
-        let all = needs.asked.iter().chain(&needs.kept).chain(&needs.given_up);
-        !needs.is_crowded && !needs.asked.is_empty() && all.clone().all(is_inside)
-    };
-    let is_quiet = is_all && !tasks.is_empty() && tasks.values().all(waits_inside);
+    let is_quiet = is_all && !tasks.is_empty() && tasks.values().all(Needs::are_inside);
 
-    // While others go on, a guard may be anywhere.
+    // While others go on, a guard may be anywhere, and only what is known is proof. In a quiet
+    // program these tasks are all there is: whoever can end a wait is one of them.
     let least = if is_quiet { Certainty::Anybody } else { Certainty::Known };
-    let deadlocks = find(&blockers(tasks, least, false));
-    let is_new = |cycle: &Cycle| !deadlocks.contains(cycle);
-    let perhaps = match is_quiet {
-        true => Vec::new(),
-        false => {
-            find(&blockers(tasks, Certainty::Perhaps, true)).into_iter().filter(is_new).collect()
-        }
-    };
+    let all = [List::Asked, List::Kept, List::GivenUp];
+    let deadlocks = find(&blockers(tasks, least, &all));
+
+    // What a task has given up may still wake it, if its future is kept. Most are not polled any
+    // more, so a cycle without them is worth a look. In a quiet program there is nothing to assume.
+    let mut perhaps = Vec::new();
+    if !is_quiet {
+        perhaps = find(&blockers(tasks, Certainty::Perhaps, &[List::Asked, List::Kept]));
+        perhaps.retain(|cycle| !deadlocks.contains(cycle));
+    }
     Judgement { deadlocks, perhaps, is_quiet }
+}
+
+/// One of the lists of [`Needs`].
+#[derive(Clone, Copy)]
+enum List {
+    Asked,
+    Kept,
+    GivenUp,
+}
+
+impl Needs {
+    fn list(&self, list: List) -> &[Need] {
+        match list {
+            List::Asked => &self.asked,
+            List::Kept => &self.kept,
+            List::GivenUp => &self.given_up,
+        }
+    }
+
+    /// Whether only the program itself can end these waits, so far as they are known.
+    fn are_inside(&self) -> bool {
+        let mut all = self.asked.iter().chain(&self.kept).chain(&self.given_up);
+        let is_known = !self.is_crowded && !self.asked.is_empty();
+        is_known && all.all(|need| need.certainty != Certainty::Outside)
+    }
 }
 
 /// Who has to act for each wait of each task, if that is as certain as it has to be.
 fn blockers(
     tasks: &BTreeMap<u64, Needs>,
     least: Certainty,
-    forgets_given_up: bool,
+    lists: &[List],
 ) -> BTreeMap<u64, Vec<Blockers>> {
-    let rank = |certainty: Certainty| certainty as u8;
-    let by = |need: &Need| match rank(need.certainty) >= rank(least) {
+    let of_need = |need: &Need| match need.certainty >= least {
         true => need.by.clone(),
+        // Somebody else may end the wait.
         false => Blockers::default(),
     };
     let of_task = |needs: &Needs| {
@@ -131,11 +161,7 @@ fn blockers(
         if needs.asked.is_empty() || needs.is_crowded {
             return Vec::new();
         }
-        let mut all: Vec<Blockers> = needs.asked.iter().chain(&needs.kept).map(by).collect();
-        if !forgets_given_up {
-            all.extend(needs.given_up.iter().map(by));
-        }
-        all
+        lists.iter().flat_map(|&list| needs.list(list)).map(of_need).collect()
     };
     tasks.iter().map(|(task, needs)| (*task, of_task(needs))).collect()
 }
@@ -144,41 +170,51 @@ fn blockers(
 /// to the next task. The first task of a cycle is the one with the least id. `waits` says what each
 /// task waits for.
 fn find(waits: &BTreeMap<u64, Vec<Blockers>>) -> Vec<Cycle> {
-    let mut stuck: BTreeSet<u64> = waits.keys().copied().collect();
-    loop {
-        let is_stuck = |task: &u64| {
-            let of_task = &waits[task];
-            !of_task.is_empty() && of_task.iter().all(|wait| wait.culprit(*task, &stuck).is_some())
-        };
-        let left: BTreeSet<u64> = stuck.iter().copied().filter(is_stuck).collect();
-        if left.len() == stuck.len() {
-            break;
-        }
-        stuck = left;
-    }
-
-    // Each of them leads to another one, so who follows them comes to a cycle.
+    let stuck = stuck(waits);
     let mut cycles = Vec::new();
     let mut seen = BTreeSet::new();
     for &first in &stuck {
+        // Each of them leads to another one, so who follows them comes to a cycle, or to one that
+        // was seen before and leads to a cycle that is known.
         let mut path: Vec<(u64, usize)> = Vec::new();
         let mut task = first;
         while seen.insert(task) {
-            let next = waits[&task].iter().enumerate().find_map(|(index, wait)| {
-                wait.culprit(task, &stuck).map(|culprit| (index, culprit))
-            });
+            let culprits = waits[&task].iter().map(|wait| wait.culprit(task, &stuck));
+            let next = culprits.enumerate().find_map(|(index, it)| Some((index, it?)));
             let Some((index, culprit)) = next else { break };
             path.push((task, index));
             task = culprit;
         }
+
+        // What comes before the cycle only waits behind it.
         if let Some(begin) = path.iter().position(|(of, _)| *of == task) {
             let mut cycle = path.split_off(begin);
-            let least = (0..cycle.len()).min_by_key(|&index| cycle[index].0).unwrap_or(0);
+            let ids = cycle.iter().map(|(task, _)| *task).enumerate();
+            let least = ids.min_by_key(|(_, task)| *task).map_or(0, |(index, _)| index);
             cycle.rotate_left(least);
             cycles.push(cycle);
         }
     }
     cycles
+}
+
+/// The tasks each of whose waits can only be ended by tasks that are stuck themselves.
+fn stuck(waits: &BTreeMap<u64, Vec<Blockers>>) -> BTreeSet<u64> {
+    let mut stuck: BTreeSet<u64> = waits.keys().copied().collect();
+    loop {
+        let is_stuck = |task: &u64| {
+            let mut of_task = waits[task].iter();
+            let is_known = !waits[task].is_empty();
+            is_known && of_task.all(|wait| wait.culprit(*task, &stuck).is_some())
+        };
+        let left: BTreeSet<u64> = stuck.iter().copied().filter(is_stuck).collect();
+
+        // Whoever was left out may have been all that another one was stuck behind.
+        if left.len() == stuck.len() {
+            return stuck;
+        }
+        stuck = left;
+    }
 }
 
 #[cfg(test)]

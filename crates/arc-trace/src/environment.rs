@@ -1,7 +1,8 @@
 //! `ARC_TRACE=run.html` makes a program write its timeline when a runtime ends.
 
 use crate::privileges;
-use crate::recorder::{self, Options};
+use crate::recorder;
+use crate::switch::{self, Options};
 use std::io::{self, Write};
 use std::panic::{UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,14 +17,14 @@ static PATH: OnceLock<PathBuf> = OnceLock::new();
 /// tasks wait for is kept. The first call looks at the environment.
 #[inline]
 pub fn is_on() -> bool {
-    recorder::state().unwrap_or_else(begin) || cfg!(feature = "waits")
+    switch::state().unwrap_or_else(begin) || cfg!(feature = "waits")
 }
 
 #[cold]
 fn begin() -> bool {
     // Several threads may come here at once, and a mistake is told only once.
     static ASKED_FOR: OnceLock<Option<Options>> = OnceLock::new();
-    recorder::begin(*ASKED_FOR.get_or_init(options))
+    switch::begin(*ASKED_FOR.get_or_init(options))
 }
 
 /// What the environment asks for. None: it does not ask for a timeline.
@@ -46,10 +47,12 @@ fn options() -> Option<Options> {
             write();
         };
         let thread = std::thread::Builder::new().name("arc-trace".to_owned());
+        // Without that thread, the file is still written at the end.
         if let Err(error) = thread.spawn(wait_and_write) {
             complain(path, &error);
         }
     }
+
     Some(Options { last: seconds("ARC_TRACE_LAST"), ..Options::default() })
 }
 
@@ -59,6 +62,8 @@ fn check(path: &Path) -> io::Result<PathBuf> {
     privileges::check()?;
     crate::Format::of(path)?;
     let path = std::path::absolute(path)?;
+
+    // The file itself may be there or not. Without its folder, nothing can be written.
     if let Some(folder) = path.parent()
         && !fs::metadata(folder)?.is_dir()
     {
@@ -69,6 +74,8 @@ fn check(path: &Path) -> io::Result<PathBuf> {
 
 /// Writes the timeline where the environment says. An error is told, and harms nobody.
 pub(crate) fn write() {
+    // The runtimes of a simulation end on a thread that has a recording of its own: theirs is not
+    // the program's timeline.
     if let Some(path) = PATH.get()
         && !recorder::is_apart()
         && let Err(error) = contain(|| crate::write(path))
@@ -84,15 +91,19 @@ fn contain(write: impl FnOnce() -> io::Result<()> + UnwindSafe) -> io::Result<()
 
 fn complain(path: &Path, error: &io::Error) {
     // Where nobody reads standard error, there is nobody to complain to.
-    let _ = writeln!(io::stderr(), "arc: no timeline is written to {}: {error}", path.display());
+    let path = path.display();
+    let _ = writeln!(io::stderr(), "arc: no timeline is written to {path}: {error}");
 }
 
 fn seconds(variable: &str) -> Option<Duration> {
     let text = env::var_os(variable)?;
     let number = text.to_str().and_then(|text| text.parse().ok());
     let seconds = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+
+    // A mistake is told, and the program runs without that limit.
     if seconds.is_none() {
-        let _ = writeln!(io::stderr(), "arc: {variable} must be a number of seconds, not {text:?}");
+        let what = "must be a number of seconds";
+        let _ = writeln!(io::stderr(), "arc: {variable} {what}, not {text:?}");
     }
     seconds
 }

@@ -217,11 +217,14 @@ impl Event {
     #[inline(always)]
     pub(crate) fn to_words(self) -> [u64; 2] {
         let (kind, small, large) = match self {
+            // The life of a task.
             Self::Spawned { task, runtime } => (1, runtime, task),
             Self::BlocksOn { task } => (2, 0, task),
             Self::Step { task, number } => (3, number, task),
             Self::Polled { task, operations } => (4, operations.into(), task),
             Self::Ended { task } => (5, 0, task),
+
+            // The workers and the kernel.
             Self::RunsWorker { runtime, worker } => (6, worker.into(), runtime),
             Self::Sleeps => (7, 0, 0),
             Self::Awake => (8, 0, 0),
@@ -229,20 +232,27 @@ impl Event {
             Self::AsksKernel { waits } => (10, waits.into(), 0),
             Self::KernelTold => (11, 0, 0),
             Self::Ready { source, read, write } => {
-                (12, u64::from(read) | u64::from(write) << 1, source as u64)
+                let directions = u64::from(read) | u64::from(write) << 1;
+                (12, directions, source as u64)
             }
+
+            // What a task waits for.
             Self::WaitsForIo { source, write, waiter } => {
                 (13, u64::from(write) | waiter << 1, source as u64)
             }
             Self::WaitsForTime { deadline, waiter } => (14, waiter, deadline),
             Self::WaitsForTask { task } => (15, 0, task),
             Self::OutOfBudget => (16, 0, 0),
+
+            // A kind keeps its number, so those that came later stand in the order of that.
             Self::Scheduled { thread } => (17, 0, thread.into()),
             Self::RuntimeCloses { runtime } => (18, 0, runtime),
             Self::Panicked { task } => (19, 0, task),
             Self::WaitsFor { resource, line, waiter, permits } => {
+                // Nobody waits for so many permits. If somebody does, some are not shown.
                 let permits = permits.min(PERMITS_MAX);
-                (20, line | waiter << LINE_BITS, resource | permits << RESOURCE_BITS)
+                let small = line | waiter << LINE_BITS;
+                (20, small, resource | permits << RESOURCE_BITS)
             }
             Self::Holds { resource, line, may_move } => {
                 (21, line | u64::from(may_move) << LINE_BITS, resource)
@@ -267,18 +277,26 @@ impl Event {
     pub(crate) fn from_words([kind, large]: [u64; 2]) -> Self {
         let small = kind >> KIND_BITS;
         match kind & KIND_MASK {
+            // The life of a task.
             1 => Self::Spawned { task: large, runtime: small },
             2 => Self::BlocksOn { task: large },
             3 => Self::Step { task: large, number: small },
             4 => Self::Polled { task: large, operations: small as u32 },
             5 => Self::Ended { task: large },
+
+            // The workers and the kernel.
             6 => Self::RunsWorker { runtime: large, worker: small as u32 },
             7 => Self::Sleeps,
             8 => Self::Awake,
             9 => Self::Wakes { runtime: large, worker: small as u32 },
             10 => Self::AsksKernel { waits: small == 1 },
             11 => Self::KernelTold,
-            12 => Self::Ready { source: large as i64, read: small & 1 > 0, write: small & 2 > 0 },
+            12 => {
+                let (read, write) = (small & 1 > 0, small & 2 > 0);
+                Self::Ready { source: large as i64, read, write }
+            }
+
+            // What a task waits for.
             13 => {
                 let (write, waiter) = (small & 1 > 0, small >> 1);
                 Self::WaitsForIo { source: large as i64, write, waiter }
@@ -286,6 +304,8 @@ impl Event {
             14 => Self::WaitsForTime { deadline: large, waiter: small },
             15 => Self::WaitsForTask { task: large },
             16 => Self::OutOfBudget,
+
+            // Those that came later.
             17 => Self::Scheduled { thread: large as u32 },
             18 => Self::RuntimeCloses { runtime: large },
             19 => Self::Panicked { task: large },
@@ -302,18 +322,19 @@ impl Event {
             },
             22 => Self::Releases { resource: large, task: small },
             23 => Self::Sends { resource: large },
+            24 => Self::Receives { resource: large, count: small },
             25 => Self::Chooses {
                 resource: large,
                 branch: small as u16,
                 branches: (small >> 16) as u16,
             },
             26 => Self::Marked,
-            24 => Self::Receives { resource: large, count: small },
             27 => Self::NoLongerWaits { waiter: large },
             28 => Self::NoLongerWaitsForTask { task: large },
             29 => Self::Got { resource: large },
             30 => Self::GivesUp { waits: large },
             31 => Self::Drops { task: large },
+            // A ring gives back only what was put into it.
             other => unreachable!("no event has the kind {other}"),
         }
     }
@@ -331,6 +352,7 @@ impl Event {
             | Self::WaitsForTask { task }
             | Self::NoLongerWaitsForTask { task }
             | Self::Releases { task, .. } => Some(task),
+            // The others are about threads, sources and resources.
             _ => None,
         }
     }
@@ -339,6 +361,7 @@ impl Event {
     #[inline(always)]
     pub(crate) fn time(self) -> Time {
         match self {
+            // These add to the event before them.
             Self::Ready { .. }
             | Self::WaitsForIo { .. }
             | Self::WaitsForTime { .. }
@@ -355,6 +378,8 @@ impl Event {
             | Self::Chooses { .. }
             | Self::Marked
             | Self::OutOfBudget => Time::Before,
+
+            // The future of a `block_on` is the other way round: it comes by `keep_now`.
             Self::Step { number, .. } if number.is_multiple_of(2) => Time::BeginOfPoll,
             Self::Step { .. } => Time::Wake,
             _ => Time::Now,

@@ -3,10 +3,11 @@
 //! What is to be known is found out here, and handed to the page as columns of numbers. The script
 //! only draws it. Times in the columns are nanoseconds since the first event.
 
+use crate::findings::{Finding, LONG_POLL};
 use crate::quote;
 use crate::row::{self, Waits};
-use crate::timeline::{By, Place, Poll, Timeline, Wait};
-use std::collections::BTreeMap;
+use crate::timeline::{By, Look, Place, Poll, ScheduleStep, Sleep, Task, Timeline, Wait};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write};
 
 const SCRIPT: &str = include_str!("viewer.js");
@@ -16,14 +17,20 @@ const BODY: &str = include_str!("viewer.html");
 /// How many polls that a poll waited behind are looked at for the longest one.
 const BEHIND_MAX: usize = 300;
 
+/// How many findings the page lists.
+const FINDINGS_MAX: usize = 50;
+
 /// The contents of an `.html` file.
 pub(crate) fn render(timeline: &Timeline) -> String {
-    let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
+    let mut page = String::from("<!doctype html>\n<html lang=\"en\">\n");
+    page += "<meta charset=\"utf-8\">\n";
     page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     page += "<title>A timeline of arc</title>\n<style>\n";
     page += STYLE;
     page += "</style>\n";
     page += BODY;
+
+    // The data first, as the script draws it as soon as it runs.
     page += "<script>\nconst DATA = ";
     page += &Page::new(timeline).data();
     page += ";\n";
@@ -44,13 +51,16 @@ struct Page<'a> {
 
 impl<'a> Page<'a> {
     fn new(timeline: &'a Timeline) -> Self {
-        let index_of = timeline.tasks.keys().enumerate().map(|(index, &id)| (id, index)).collect();
-        let mut lines: Vec<&str> =
-            timeline.tasks.values().map(|task| task.location.as_str()).collect();
-        lines.sort_unstable();
-        lines.dedup();
-        let line_of = lines.into_iter().enumerate().map(|(index, line)| (line, index)).collect();
+        // An id has many digits, and a line many letters. A page has hundreds of thousands of them,
+        // so they are numbered.
+        let ids = timeline.tasks.keys().enumerate();
+        let index_of = ids.map(|(index, &id)| (id, index)).collect();
+        let locations = timeline.tasks.values().map(|task| task.location.as_str());
+        let lines: BTreeSet<&str> = locations.collect();
+        let lines = lines.into_iter().enumerate();
+        let line_of = lines.map(|(index, line)| (line, index)).collect();
 
+        // Sums, so that the time between any two polls is one subtraction.
         let sums = |polls: &Vec<usize>| {
             let mut sum = 0;
             let mut sums = vec![0];
@@ -71,19 +81,14 @@ impl<'a> Page<'a> {
     /// The object that the script reads.
     fn data(&self) -> String {
         let timeline = self.timeline;
-        let lanes = (0..timeline.lanes.len()).map(|lane| quote::json(&timeline.lane_label(lane)));
-        let mut rows: Vec<usize> = (0..timeline.lanes.len()).collect();
-        rows.sort_by_key(|&lane| timeline.lanes[lane].rank());
-        let mut ranks = vec![0; rows.len()];
-        rows.iter().enumerate().for_each(|(row, &lane)| ranks[lane] = row);
-        let lines = self.line_of.keys().map(|line| quote::json(line));
         let mut data = String::from("{");
         // Writing to a string does not fail.
         let _ = write!(data, "span:{},", timeline.end - timeline.begin);
         let _ = write!(data, "events:{},leftOut:{},", timeline.events, timeline.left_out);
-        list(&mut data, "lanes", lanes);
-        list(&mut data, "ranks", ranks.iter());
-        list(&mut data, "lines", lines);
+        self.rows(&mut data);
+        list(&mut data, "lines", self.line_of.keys().map(|line| quote::json(line)));
+
+        // What is waited for is numbered as it comes, so the list of it stands behind.
         let mut waits = Waits::new(timeline);
         self.tasks(&mut data, &mut waits);
         self.polls(&mut data);
@@ -92,59 +97,82 @@ impl<'a> Page<'a> {
         let (holds, hold_lines) = row::holds(timeline, &self.index_of);
         list(&mut data, "holds", holds.into_iter());
         list(&mut data, "holdLines", hold_lines.into_iter());
+
         self.sleeps_and_looks(&mut data);
         self.queue(&mut data);
-        let step = |step: &crate::ScheduleStep| {
-            let text = quote::json(&timeline.step_text(step));
-            format!("[{},{},{text}]", step.lane, self.since_begin(step.at))
-        };
-        list(&mut data, "schedule", timeline.schedule.iter().map(step));
+        self.schedule(&mut data);
         self.findings(&mut data);
         data.push('}');
         data
     }
 
-    fn tasks(&self, data: &mut String, waits: &mut Waits<'_>) {
-        let task = |(&id, task): (&u64, &crate::timeline::Task)| {
-            let name = quote::json(task.name.as_deref().unwrap_or_default());
-            let line = self.line_of[task.location.as_str()];
-            let kind = if task.is_main { 2 } else { u8::from(task.is_job) };
-            let at_end = self.timeline.last_waits(id);
-            let at_end = at_end.map_or(String::new(), |(waits, _)| {
-                self.timeline.text_of_waits(&waits, self.timeline.end)
-            });
-            let (until, is_queued) = row::last_wait(self.timeline, task);
-            let kept = waits.kept(id);
-            let (at_end, is_queued) = (quote::json(&at_end), u8::from(is_queued));
-            format!("[{id},{name},{line},{kind},{at_end},{until},{is_queued},{kept}]")
-        };
-        list(data, "tasks", self.timeline.tasks.iter().map(task));
+    /// The threads, and in which row each of them is drawn.
+    fn rows(&self, data: &mut String) {
+        let timeline = self.timeline;
+        let lanes = 0..timeline.lanes.len();
+        let mut rows: Vec<usize> = lanes.clone().collect();
+        rows.sort_by_key(|&lane| timeline.lanes[lane].rank());
+        let mut ranks = vec![0; rows.len()];
+        for (row, lane) in rows.into_iter().enumerate() {
+            // The page has the threads by their places, and asks for each in which row it is.
+            ranks[lane] = row;
+        }
+
+        list(data, "lanes", lanes.map(|lane| quote::json(&timeline.lane_label(lane))));
+        list(data, "ranks", ranks.iter());
     }
 
+    fn tasks(&self, data: &mut String, waits: &mut Waits<'_>) {
+        let timeline = self.timeline;
+        let task = |(&id, task): (&u64, &Task)| {
+            let name = quote::json(task.name.as_deref().unwrap_or_default());
+            let line = self.line_of[task.location.as_str()];
+            // 0: a task. 1: a job. 2: a `block_on`.
+            let kind = if task.is_main { 2 } else { u8::from(task.is_job) };
+
+            // A task that has ended waits for nothing, and has no such text.
+            let at_end = match timeline.last_waits(id) {
+                Some((waits, _)) => timeline.text_of_waits(&waits, timeline.end),
+                None => String::new(),
+            };
+            let at_end = quote::json(&at_end);
+            let (until, is_queued) = row::last_wait(timeline, task);
+            let is_queued = u8::from(is_queued);
+            let kept = waits.kept(id);
+            format!("[{id},{name},{line},{kind},{at_end},{until},{is_queued},{kept}]")
+        };
+        list(data, "tasks", timeline.tasks.iter().map(task));
+    }
+
+    /// The polls, a column for each thing that is known of them.
     fn polls(&self, data: &mut String) {
-        let polls = &self.timeline.polls;
-        let end = self.timeline.end;
+        let timeline = self.timeline;
+        let polls = &timeline.polls;
+        list(data, "task", polls.iter().map(|poll| self.index_of[&poll.task]));
+        list(data, "lane", polls.iter().map(|poll| poll.lane));
+
+        // Of the times only what has passed since the poll before: these have fewer digits.
         let mut before = 0;
         let begins = polls.iter().map(|poll| {
             let begin = self.since_begin(poll.begin);
             begin - std::mem::replace(&mut before, begin)
         });
-        list(data, "task", polls.iter().map(|poll| self.index_of[&poll.task]));
-        list(data, "lane", polls.iter().map(|poll| poll.lane));
         list(data, "begin", begins);
-        list(data, "time", polls.iter().map(|poll| poll.time(end)));
+        list(data, "time", polls.iter().map(|poll| poll.time(timeline.end)));
         list(data, "waited", polls.iter().map(Poll::waited));
-        list(data, "flags", polls.iter().map(|poll| flags(self.timeline, poll)));
+        list(data, "flags", polls.iter().map(|poll| flags(timeline, poll)));
         list(data, "place", polls.iter().map(place));
         list(data, "by", polls.iter().map(by));
         list(data, "behind", polls.iter().map(|poll| self.behind(poll)));
-        let kernel = polls.iter().enumerate().filter_map(|(index, poll)| self.kernel(index, poll));
-        list(data, "kernel", kernel);
+
+        let polls = polls.iter().enumerate();
+        list(data, "kernel", polls.filter_map(|(index, poll)| self.kernel(index, poll)));
     }
 
     /// How many polls a poll waited behind, for how long, and which task had the longest of them.
     fn behind(&self, poll: &Poll) -> String {
         let Some(queued) = poll.queued else { return "0".to_owned() };
+        // From a queue that several threads take from, it is those of the one that took it.
         let lane = match queued.place {
             Place::Worker(lane) => lane,
             Place::Injector | Place::Pool => poll.lane,
@@ -163,11 +191,12 @@ impl<'a> Page<'a> {
         if first >= past {
             return "0".to_owned();
         }
+
         let time = self.busy[lane][past] - self.busy[lane][first];
+        // A burst of thousands is shown by its sum. The longest of all would take too long to find.
         let looked_at = polls[first..past].iter().take(BEHIND_MAX);
-        let longest =
-            looked_at.max_by_key(|index| self.timeline.polls[**index].time(self.timeline.end));
-        let longest = longest.map_or(0, |index| *index);
+        let took = |index: &&usize| self.timeline.polls[**index].time(self.timeline.end);
+        let longest = looked_at.max_by_key(took).map_or(0, |index| *index);
         format!("[{},{time},{longest}]", past - first)
     }
 
@@ -181,17 +210,21 @@ impl<'a> Page<'a> {
 
     fn sleeps_and_looks(&self, data: &mut String) {
         let Timeline { sleeps, looks, end, .. } = self.timeline;
-        let sleep = |sleep: &crate::timeline::Sleep| {
+        let sleep = |sleep: &Sleep| {
+            let begin = self.since_begin(sleep.begin);
             let time = sleep.end.unwrap_or(*end).saturating_sub(sleep.begin);
-            let (begin, in_seat) = (self.since_begin(sleep.begin), u8::from(sleep.in_seat));
+            let in_seat = u8::from(sleep.in_seat);
             format!("[{},{begin},{time},{in_seat}]", sleep.lane)
         };
-        let look = |look: &crate::timeline::Look| {
+        list(data, "sleeps", sleeps.iter().map(sleep));
+
+        let look = |look: &Look| {
+            let begin = self.since_begin(look.begin);
+            // One that has not ended waits until the end.
             let time = look.end.unwrap_or(*end).saturating_sub(look.begin);
-            let (begin, waits) = (self.since_begin(look.begin), u8::from(look.waits));
+            let waits = u8::from(look.waits);
             format!("[{},{begin},{time},{waits},{}]", look.lane, look.ready.len())
         };
-        list(data, "sleeps", sleeps.iter().map(sleep));
         list(data, "looks", looks.iter().map(look));
     }
 
@@ -201,6 +234,7 @@ impl<'a> Page<'a> {
         let mut before = 0;
         let points = self.timeline.queue_changes().into_iter().map(|(at, change)| {
             length += change;
+            // Times as those of polls: what has passed since the point before.
             let at = self.since_begin(at);
             let since = at - std::mem::replace(&mut before, at);
             format!("{since},{length}")
@@ -208,14 +242,23 @@ impl<'a> Page<'a> {
         list(data, "queue", points);
     }
 
-    fn findings(&self, data: &mut String) {
-        let finding = |finding: crate::why::Finding| {
-            let poll = finding.task.and_then(|task| self.poll_at(task, finding.at));
-            let poll = poll.map_or(-1, |poll| poll as i64);
-            let at = self.since_begin(finding.at);
-            format!("[{poll},{at},{},{}]", finding.cost, quote::json(&finding.text))
+    fn schedule(&self, data: &mut String) {
+        let step = |step: &ScheduleStep| {
+            let text = quote::json(&self.timeline.step_text(step));
+            format!("[{},{},{text}]", step.lane, self.since_begin(step.at))
         };
-        list(data, "findings", self.timeline.findings().into_iter().take(50).map(finding));
+        list(data, "schedule", self.timeline.schedule.iter().map(step));
+    }
+
+    fn findings(&self, data: &mut String) {
+        let finding = |Finding { cost, at, task, text }: Finding| {
+            // A click on it leads to a poll, if there is one.
+            let poll = task.and_then(|task| self.poll_at(task, at));
+            let poll = poll.map_or(-1, |poll| poll as i64);
+            format!("[{poll},{},{cost},{}]", self.since_begin(at), quote::json(&text))
+        };
+        let findings = self.timeline.findings().into_iter().take(FINDINGS_MAX);
+        list(data, "findings", findings.map(finding));
     }
 
     /// The first poll of a task that ends after a time, or its last one.
@@ -223,6 +266,7 @@ impl<'a> Page<'a> {
         let polls = &self.timeline.tasks.get(&task)?.polls;
         let end = self.timeline.end;
         let ends_after = |index: &&usize| self.timeline.polls[**index].end.unwrap_or(end) > at;
+        // What stands out may be the time after its last poll.
         polls.iter().find(ends_after).or(polls.last()).copied()
     }
 }
@@ -235,6 +279,7 @@ fn list<T: Display>(data: &mut String, name: &str, items: impl Iterator<Item = T
         if index > 0 {
             data.push(',');
         }
+        // Writing to a string does not fail.
         let _ = write!(data, "{item}");
     }
     data.push_str("],\n");
@@ -242,7 +287,7 @@ fn list<T: Display>(data: &mut String, name: &str, items: impl Iterator<Item = T
 
 /// 1: long. 2: did nothing. 4: the task's last. 8: goes on. 16: out of budget. 32: panicked.
 fn flags(timeline: &Timeline, poll: &Poll) -> u8 {
-    let is_long = poll.end.is_some_and(|end| end - poll.begin > crate::why::LONG_POLL);
+    let is_long = poll.end.is_some_and(|end| end - poll.begin > LONG_POLL);
     u8::from(is_long)
         | u8::from(poll.did_nothing) << 1
         | u8::from(poll.is_last) << 2

@@ -25,6 +25,8 @@ fn write_all(text: &mut String, timeline: &Timeline) -> Result {
     row_name(text, KERNEL, "the kernel")?;
     row_name(text, QUEUES, "waits in queues")?;
 
+    // A sleep is drawn in the thread's row, between its polls. The looks of all threads share a
+    // row, as a look may be inside of a sleep.
     for (index, poll) in timeline.polls.iter().enumerate() {
         write_poll(text, timeline, index, poll)?;
     }
@@ -56,6 +58,7 @@ fn write_poll(text: &mut String, timeline: &Timeline, index: usize, poll: &Poll)
     let name = quote::json(&label);
     let begin = poll.begin - timeline.begin;
     complete(text, poll.lane, name.clone(), "poll", begin, poll.time(timeline.end))?;
+
     let woken = match poll.queued.map(|queued| queued.by) {
         Some(By::Poll(by)) if by == index => "itself".to_owned(),
         Some(By::Poll(by)) => timeline.label(timeline.polls[by].task),
@@ -63,14 +66,19 @@ fn write_poll(text: &mut String, timeline: &Timeline, index: usize, poll: &Poll)
         Some(By::Thread(lane)) => timeline.lane_label(lane),
         None => "nobody".to_owned(),
     };
-    let (woken, waited) = (quote::json(&woken), poll.waited());
-    let (operations, nothing) = (poll.operations, poll.did_nothing);
+    let woken = quote::json(&woken);
+    let waited = poll.waited();
+    let operations = poll.operations;
+    let nothing = poll.did_nothing;
     let panicked = timeline.did_panic(poll);
     writeln!(
         text,
-        ",\"args\":{{\"woken by\":{woken},\"waited ns\":{waited},\"operations\":{operations},\
-         \"did nothing\":{nothing},\"panicked\":{panicked}}}}},"
+        ",\"args\":{{\"woken by\":{woken},\"waited ns\":{waited},\
+         \"operations\":{operations},\"did nothing\":{nothing},\
+         \"panicked\":{panicked}}}}},"
     )?;
+
+    // The wait before it, in a row of its own: another poll was under way in that of the thread.
     if let Some(queued) = poll.queued {
         complete(text, QUEUES, name, "queue", queued.at - timeline.begin, waited)?;
         text.push_str("},\n");
@@ -88,6 +96,7 @@ fn complete(
     time: u64,
 ) -> Result {
     let (begin, time) = (begin as f64 / 1e3, time as f64 / 1e3);
+    // "X" is a complete event, and a row is a thread of a process.
     write!(
         text,
         "{{\"ph\":\"X\",\"pid\":1,\"tid\":{row},\"name\":{name},\"cat\":\"{kind}\",\
@@ -97,6 +106,7 @@ fn complete(
 
 fn row_name(text: &mut String, row: usize, name: &str) -> Result {
     let name = quote::json(name);
+    // "M" says something about a row, and has no time.
     writeln!(
         text,
         "{{\"ph\":\"M\",\"pid\":1,\"tid\":{row},\"name\":\"thread_name\",\

@@ -51,25 +51,31 @@
 
 #![forbid(unsafe_code)]
 
-mod blame;
+mod accuse;
+mod behind;
 mod cycle;
 mod environment;
 mod event;
+mod findings;
 mod html;
 mod json;
 mod listen;
-mod lost;
+mod lock;
 mod now;
 mod observer;
+mod origins;
 mod picture;
 mod privileges;
+mod program;
 mod quote;
 mod recorder;
+mod recording;
 mod resource;
 mod ring;
 mod row;
 mod schedule;
 mod sources;
+mod switch;
 mod sync;
 mod text;
 mod threads;
@@ -102,14 +108,17 @@ macro_rules! tell {
 
 pub use environment::is_on;
 pub use event::{Event, Record};
+pub use findings::Finding;
 pub use listen::{Listener, listen};
 pub use observer::attach;
-pub use recorder::{Options, Origin, Recording, Thread, ThreadRecorder, start, stop};
+pub use recorder::{ThreadRecorder, start};
+pub use recording::{Origin, Recording, Thread};
 pub use resource::{Resource, ResourceInfo, What};
 pub use sources::Named;
+pub use switch::{Options, stop};
 pub use timeline::{
     By, Hold, Lane, Look, Place, Poll, Queued, ScheduleStep, Sleep, Task, Timeline, Wait,
 };
 pub use waits::recording;
-pub use why::{Finding, Link, LinkKind, Why};
+pub use why::{Link, LinkKind, Why};
 pub use write::{Format, write};

@@ -1,6 +1,6 @@
-//! Which task each thread polls now.
+//! Which task each thread polls now, and what that poll asks for and gives up.
 
-use crate::recorder;
+use crate::switch::is_recording;
 use crate::waiting::On;
 use crate::waits::{self, Asked};
 use std::cell::{Cell, RefCell};
@@ -57,8 +57,9 @@ pub(crate) fn begins(task: u64, number: u64) {
         // A poll that panicked has not ended its choices.
         now.choices.borrow_mut().clear();
     });
+
     // A recording says of a task that it waits for nothing that arc knows of.
-    if recorder::is_recording() {
+    if is_recording() {
         waits::polls(task, number);
     }
 }
@@ -80,9 +81,12 @@ pub(crate) fn ends_main(task: u64) {
 pub(crate) fn ends() {
     let moved = with(|now| {
         let moved = now.has_moved.take().then(|| (now.task.get(), now.step.get()));
+        // The job goes on in whose `block_on` this was, if it was in one.
         now.task.set(now.outer.take());
         moved
     });
+
+    // A task that has ended in this poll is none any more: nothing more of it is kept.
     if let Some((task, step)) = moved.filter(|(task, _)| *task > 0) {
         waits::moves(task, step);
     }
@@ -101,6 +105,8 @@ pub(crate) fn waits_for(waiter: u64, on: On) {
         let (task, step, told) = (now.task.get(), now.step.get(), now.told.get());
         Asked { task, step, told, waiter, has_moved: now.has_moved.get() }
     });
+
+    // Nobody is woken on a thread that polls nothing.
     if let Some(asked) = asked.ok().filter(|asked| asked.task > 0) {
         waits::keep(&asked, on);
     }
@@ -132,9 +138,12 @@ pub(crate) fn begins_choice() {
 pub(crate) fn ends_choice(is_ready: bool) -> u64 {
     let (task, step, before, told) = with(|now| {
         let told = now.told.get();
+        // If the choice was begun while nothing was recorded, it has asked for nothing.
         let before = now.choices.borrow_mut().pop().unwrap_or(told);
         (now.task.get(), now.step.get(), before, told)
     });
+
+    // While it is pending, it polls all of its branches again. What it has asked for stays.
     if !is_ready || told == before || task == 0 {
         return 0;
     }

@@ -46,12 +46,16 @@ struct Recorder;
 
 impl Observer for Recorder {
     fn spawned(&self, task: u64, runtime: u64, note: &Note) {
+        // As `tell::spawned` numbers them.
         let kind = match note.kind() {
             Kind::Task => 0,
             Kind::Job => 1,
             Kind::BlockOn => 2,
         };
+        // The name is cloned only if somebody is told of it.
         tell_if_on!(spawned(task, runtime, &note.name().cloned(), note.location(), kind));
+
+        // Also while nothing is recorded: see `tell::blocks_on`.
         if note.kind() == Kind::BlockOn {
             tell::blocks_on(task);
             threads::begins();
@@ -64,6 +68,7 @@ impl Observer for Recorder {
 
     fn begins(&self, task: u64, note: &Note) {
         match note.kind() {
+            // The core tells of the end of its poll by its id.
             Kind::Task => {}
             Kind::Job => {
                 threads::is_ours();
@@ -76,8 +81,10 @@ impl Observer for Recorder {
 
     fn ends(&self, task: u64) {
         if recorder::main() == Some(task) {
+            // Such a poll has two steps: it ends by the one after that by which it began.
             tell::step(task, ROOT_STEP.get() + 1);
         } else if JOB.get() == task {
+            // Its end is told next.
             JOB.set(0);
         } else {
             tell_if_on!(polled(task));

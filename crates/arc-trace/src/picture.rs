@@ -1,8 +1,9 @@
 //! A timeline as a picture: what a page or a book can show.
 
+use crate::findings::{Finding, LONG_POLL};
 use crate::quote;
+use crate::timeline::words::time;
 use crate::timeline::{Poll, Timeline};
-use crate::why::{LONG_POLL, time};
 use std::fmt::{Result, Write};
 
 /// In pixels.
@@ -45,8 +46,10 @@ struct Picture<'a> {
 impl Picture<'_> {
     fn draw(&mut self) -> Result {
         let timeline = self.timeline;
+        // A thread that did nothing would only take room.
         let has_slept = |lane| timeline.sleeps.iter().any(|sleep| sleep.lane == lane);
-        let is_used = |lane: &usize| !timeline.lanes[*lane].polls.is_empty() || has_slept(*lane);
+        let has_polled = |lane: usize| !timeline.lanes[lane].polls.is_empty();
+        let is_used = |lane: &usize| has_polled(*lane) || has_slept(*lane);
         let mut lanes: Vec<usize> = (0..timeline.lanes.len()).filter(is_used).collect();
         lanes.sort_by_key(|&lane| timeline.lanes[lane].rank());
 
@@ -69,22 +72,24 @@ impl Picture<'_> {
         self.queues(TOP + ROW * (lanes.len() + 1) as f64)?;
 
         for (row, finding) in findings.iter().enumerate() {
-            let mut line: String = finding.text.chars().take(LETTERS_MAX).collect();
-            if line.len() < finding.text.len() {
-                line += " ...";
-            }
-            let y = bottom + 16.0 + 20.0 * row as f64;
-            let at = time(finding.at.saturating_sub(timeline.begin));
-            writeln!(
-                self.text,
-                "<text class=\"faint\" x=\"8\" y=\"{y}\">at {at}: {}</text>",
-                quote::xml(&line)
-            )?;
+            self.finding(bottom + 16.0 + 20.0 * row as f64, finding)?;
         }
         self.text.push_str("</svg>\n");
         Ok(())
     }
 
+    /// A line of text below the picture. SVG does not break lines.
+    fn finding(&mut self, y: f64, finding: &Finding) -> Result {
+        let mut line: String = finding.text.chars().take(LETTERS_MAX).collect();
+        if line.len() < finding.text.len() {
+            line += " ...";
+        }
+        let at = time(finding.at.saturating_sub(self.timeline.begin));
+        let line = quote::xml(&line);
+        writeln!(self.text, "<text class=\"faint\" x=\"8\" y=\"{y}\">at {at}: {line}</text>")
+    }
+
+    /// Where a time is, from the left.
     fn x(&self, at: u64) -> f64 {
         let span = (self.timeline.end - self.timeline.begin).max(1) as f64;
         let since = at.saturating_sub(self.timeline.begin) as f64;
@@ -96,6 +101,7 @@ impl Picture<'_> {
         for tenth in 0..=5 {
             let at = span / 5 * tenth;
             let (x, label) = (self.x(self.timeline.begin + at), time(at));
+            // The last label would be cut at the border of the picture.
             let anchor = if tenth == 5 { "end" } else { "start" };
             writeln!(self.text, "<path class=\"axis\" d=\"M{x:.1} 22V{bottom}\"/>")?;
             writeln!(
@@ -118,6 +124,7 @@ impl Picture<'_> {
         let mut open: Option<(f64, f64)> = None;
         let spans = bars.into_iter().map(|(from, to)| (self.x(from), self.x(to)));
         for (from, to) in spans {
+            // A bar of a few microseconds has to be seen as well.
             let to = to.max(from + 0.7);
             match &mut open {
                 Some((_, end)) if from <= *end + 0.3 => *end = end.max(to),
@@ -131,6 +138,8 @@ impl Picture<'_> {
         if let Some((from, to)) = open {
             write!(path, "M{from:.1} {y}H{to:.1}v{high}H{from:.1}z")?;
         }
+
+        // An empty path would only be a line of the file.
         if path.is_empty() {
             return Ok(());
         }
@@ -140,13 +149,17 @@ impl Picture<'_> {
     fn lane(&mut self, lane: usize, y: f64) -> Result {
         let timeline = self.timeline;
         self.label(y, &timeline.lane_label(lane))?;
+
+        // The sleeps are drawn first, and so lie behind the polls.
         for (class, in_seat) in [("seat", true), ("parked", false)] {
             let sleeps = timeline.sleeps.iter().filter(|sleep| sleep.lane == lane);
             let sleeps = sleeps.filter(|sleep| sleep.in_seat == in_seat);
-            let bars = sleeps.map(|sleep| (sleep.begin, sleep.end.unwrap_or(timeline.end)));
+            let until = |end: Option<u64>| end.unwrap_or(timeline.end);
+            let bars = sleeps.map(|sleep| (sleep.begin, until(sleep.end)));
             self.bars(class, y + 6.0, 8.0, bars.collect())?;
         }
 
+        // What is bad is drawn last, so that no other bar hides it.
         let polls = &timeline.lanes[lane].polls;
         for class in ["main", "job", "poll", "nothing", "long"] {
             let polls = polls.iter().map(|&poll| &timeline.polls[poll]);
@@ -154,6 +167,7 @@ impl Picture<'_> {
             let bars = polls.map(|poll| (poll.begin, poll.end.unwrap_or(timeline.end)));
             self.bars(class, y, BAR, bars.collect())?;
         }
+
         for &poll in polls {
             self.name(&timeline.polls[poll], y)?;
         }
@@ -164,6 +178,7 @@ impl Picture<'_> {
         let task = &self.timeline.tasks[&poll.task];
         match (task.is_main, task.is_job) {
             _ if self.timeline.did_panic(poll) => "long",
+            // These two may take as long as they like: no worker waits for them.
             (true, _) => "main",
             (_, true) => "job",
             _ if poll.time(self.timeline.end) > LONG_POLL => "long",
@@ -174,11 +189,14 @@ impl Picture<'_> {
 
     /// The name of a task, where its bar has room for it.
     fn name(&mut self, poll: &Poll, y: f64) -> Result {
-        let (from, to) = (self.x(poll.begin), self.x(poll.end.unwrap_or(self.timeline.end)));
         let Some(name) = &self.timeline.tasks[&poll.task].name else { return Ok(()) };
+        let from = self.x(poll.begin);
+        let to = self.x(poll.end.unwrap_or(self.timeline.end));
+        // A letter is about 7 pixels wide, whatever letter it is.
         if to - from < 7.0 * name.len() as f64 + 8.0 {
             return Ok(());
         }
+
         let (x, y, name) = (from + 4.0, y + 14.0, quote::xml(name));
         writeln!(self.text, "<text class=\"name\" x=\"{x:.1}\" y=\"{y}\">{name}</text>")
     }
@@ -190,6 +208,8 @@ impl Picture<'_> {
         let waits = looks.iter().filter(|look| look.waits);
         let waits = waits.map(|look| (look.begin, look.end.unwrap_or(end))).collect();
         self.bars("seat", y + 4.0, 12.0, waits)?;
+
+        // A look that has found something, by the moment of the answer.
         let told = looks.iter().filter(|look| !look.ready.is_empty());
         let told = told.filter_map(|look| Some((look.end?, look.end?))).collect();
         self.bars("look", y, BAR, told)
@@ -202,6 +222,7 @@ impl Picture<'_> {
         let mut most = vec![0_i64; WIDTH as usize + 1];
         let mut filled = 0;
         for (at, change) in self.timeline.queue_changes() {
+            // Where nothing changes, it is as many as before.
             let pixel = self.x(at) as usize;
             if pixel > filled {
                 most[filled + 1..=pixel].fill(length);
@@ -210,6 +231,8 @@ impl Picture<'_> {
             most[pixel] = most[pixel].max(length);
             filled = pixel;
         }
+
+        // The highest bar fills the row, and the lowest is a pixel high.
         let highest = most.iter().copied().max().unwrap_or(0).max(1) as f64;
         let bottom = y + BAR;
         let mut path = String::new();

@@ -5,19 +5,25 @@
 
 use std::io::{Error, Result};
 
+/// Where Linux says whose rights a program has.
+const STATUS: &str = "/proc/self/status";
+
 /// An error if the program has other rights than who has started it, or if that cannot be found
 /// out. Only Linux tells it without unsafe code: docs/TIMELINE.md says so.
 pub(crate) fn check() -> Result<()> {
     if !cfg!(any(target_os = "linux", target_os = "android")) {
         return Ok(());
     }
-    let unknown = |error| format!("/proc/self/status does not say whose rights it has: {error}");
-    let status = std::fs::read_to_string("/proc/self/status")
-        .map_err(|error| Error::new(error.kind(), unknown(error)))?;
-    match are_ids_the_same(&status) {
-        true => Ok(()),
-        false => Err(Error::other("the program has the rights of another user or group")),
+
+    // Where nothing is known, nothing is written.
+    let status = std::fs::read_to_string(STATUS).map_err(|error| {
+        let text = format!("{STATUS} does not say whose rights it has: {error}");
+        Error::new(error.kind(), text)
+    })?;
+    if !are_ids_the_same(&status) {
+        return Err(Error::other("the program has the rights of another user or group"));
     }
+    Ok(())
 }
 
 /// Whether the real, the effective, the saved and the file system's id are the same one, those of
@@ -36,11 +42,16 @@ mod tests {
 
     #[test]
     fn any_id_that_differs_is_found() {
+        // A program can choose its name, but not begin a line with it.
         let status =
             |user, group| format!("Name:\tUid:\nUid:\t{user}\nGid:\t{group}\nVmPeak:\t1 kB");
+
         let own = "1000\t1000\t1000\t1000";
         assert!(are_ids_the_same(&status(own, own)));
-        for other in ["1000\t0\t1000\t1000", "1000\t1000\t0\t1000", "1000\t1000\t1000\t0", ""] {
+
+        // The effective, the saved and the file system's id, and none at all.
+        let others = ["1000\t0\t1000\t1000", "1000\t1000\t0\t1000", "1000\t1000\t1000\t0", ""];
+        for other in others {
             assert!(!are_ids_the_same(&status(other, own)), "{other:?}");
             assert!(!are_ids_the_same(&status(own, other)), "{other:?}");
         }

@@ -3,139 +3,21 @@
 //! and counted.
 
 use crate::event::{Event, Last, Record, Time};
-use crate::resource::{self, ResourceInfo, lock};
+use crate::lock::lock;
+use crate::origins;
+use crate::recording::{Origin, Recording, Thread};
+use crate::resource;
 use crate::ring::Ring;
-use crate::sources::{self, Named};
-use crate::waiting::Waiting;
+use crate::sources;
+use crate::switch::{self, Options, RECORDS_MAX, State, is_recording};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::panic::Location;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
-use std::time::{Duration, Instant};
-
-/// How many records a thread keeps, unless [`Options`] says otherwise: 3 MB.
-const RECORDS_MAX: usize = 100_000;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 /// How many threads that have ended keep their records.
 const ENDED_THREADS_MAX: usize = 64;
-
-/// How many tasks are remembered by name and place, in each of the tables.
-const TASKS_MAX: usize = 16_384;
-
-/// How many tables there are. The ids that one worker gives out go into the same table for a while.
-const TABLES: usize = 16;
-const IDS_PER_BLOCK: u64 = 1024;
-
-/// Whether anything is kept. Above these bits is a number that each [`start`] changes, so that the
-/// threads begin new rings. It orders nothing: the rings take care of that, and locks.
-static STATE: AtomicU64 = AtomicU64::new(0);
-/// Somebody has said whether anything is kept.
-const KNOWN: u64 = 1;
-/// What all threads tell is kept.
-const ON: u64 = 2;
-/// How many threads have a recording of their own, in these bits.
-const APART: u64 = 4;
-const APART_MASK: u64 = 0xffff * APART;
-/// How many times [`start`] was called.
-const STARTED: u64 = APART_MASK + APART;
-
-static RECORDS_PER_THREAD: AtomicUsize = AtomicUsize::new(RECORDS_MAX);
-static LAST_NANOS: AtomicU64 = AtomicU64::new(u64::MAX);
-
-/// Limits of what is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Options {
-    /// How many events a thread keeps: 100,000 by default, which take 3 MB when there are as many.
-    pub events_per_thread: usize,
-    /// How far a timeline reaches back. None: as far as there are events, which is the default.
-    pub last: Option<Duration>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { events_per_thread: RECORDS_MAX, last: None }
-    }
-}
-
-/// Where a task comes from.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// The name that it was given, if any.
-    pub name: Option<Arc<str>>,
-    /// The line that spawned it.
-    pub location: &'static Location<'static>,
-    /// The id of its runtime.
-    pub runtime: u64,
-    /// Whether it is a job of `spawn_blocking`.
-    pub is_job: bool,
-    /// When it ended, in nanoseconds of the recorder's clock.
-    pub ended: Option<u64>,
-}
-
-/// What one thread told.
-#[derive(Clone, Debug)]
-pub struct Thread {
-    /// The thread's name.
-    pub name: String,
-    /// The runtime and the worker that it ran when the first record was made.
-    pub worker: Option<(u64, u32)>,
-    /// The future of the `block_on` that it was in when the first record was made, or before.
-    pub main: Option<u64>,
-    /// In the order of their times.
-    pub records: Vec<Record>,
-    /// How many older records there is no more room for, of the time that was asked for.
-    pub left_out: u64,
-}
-
-/// All that is kept at some time.
-#[derive(Clone, Debug, Default)]
-pub struct Recording {
-    /// The threads, in the order in which they told something first.
-    pub threads: Vec<Thread>,
-    /// The tasks by their ids.
-    pub tasks: BTreeMap<u64, Origin>,
-    /// When this was taken, in nanoseconds of the recorder's clock.
-    pub taken: u64,
-    /// How many tasks are not known by name and place, because there were too many.
-    pub tasks_left_out: u64,
-    /// The locks, channels and so on that events name, by their numbers.
-    pub resources: BTreeMap<u64, ResourceInfo>,
-    /// What unfinished tasks wait for, also where the record of that was left out.
-    pub waiting: Vec<Waiting>,
-    /// What descriptors are that are no sockets.
-    pub named: Vec<Named>,
-    /// A thread that is none of arc's went on by itself. It may have woken tasks.
-    pub others_go_on: bool,
-}
-
-impl Recording {
-    /// Gives the tasks other ids: those by which something else names them. Two tasks must not get
-    /// the same one.
-    pub fn renumber(&mut self, id: impl Fn(u64) -> u64) {
-        for thread in &mut self.threads {
-            thread.main = thread.main.map(&id);
-            for record in &mut thread.records {
-                // Zero stands for no task.
-                if let Some(task) = record.event.task_mut().filter(|task| **task > 0) {
-                    *task = id(*task);
-                }
-            }
-        }
-        let tasks = std::mem::take(&mut self.tasks);
-        self.tasks = tasks.into_iter().map(|(task, origin)| (id(task), origin)).collect();
-        for resource in self.resources.values_mut() {
-            resource.provider = resource.provider.map(&id);
-            resource.receiver = resource.receiver.map(&id);
-            resource.provided = resource.provided.map(|(task, step)| (id(task), step));
-            for sender in resource.numbers.senders.iter_mut().filter(|sender| **sender > 0) {
-                *sender = id(*sender);
-            }
-        }
-    }
-}
 
 /// A thread's ring, as others see it.
 struct Shelf {
@@ -145,20 +27,12 @@ struct Shelf {
 
 static SHELVES: Mutex<Vec<Arc<Shelf>>> = Mutex::new(Vec::new());
 
-#[derive(Default)]
-struct Table {
-    tasks: HashMap<u64, Origin>,
-    left_out: u64,
-}
-
-static TASKS: LazyLock<[Mutex<Table>; TABLES]> = LazyLock::new(Default::default);
-
 static EPOCH: OnceLock<Instant> = OnceLock::new();
 
 /// What a thread has of its own.
 struct Mine {
-    /// The [`STATE`] for which the rest is right. Something has changed if that is another one now.
-    state: Cell<u64>,
+    /// The state for which the rest is right. Something has changed if that is another one now.
+    state: Cell<State>,
     /// Where the thread keeps what it tells. None: it keeps nothing.
     shelf: RefCell<Option<Arc<Shelf>>>,
     /// The time of the last record.
@@ -181,13 +55,13 @@ struct Apart {
     tasks: BTreeMap<u64, Origin>,
     /// Where the thread kept what it told before, and for which state that was right.
     before: Option<Arc<Shelf>>,
-    state_before: u64,
+    state_before: State,
 }
 
 thread_local! {
     static MINE: Mine = const {
         Mine {
-            state: Cell::new(0),
+            state: Cell::new(State::UNSEEN),
             shelf: RefCell::new(None),
             last: Cell::new(0),
             last_read: Cell::new(Last::Other),
@@ -200,77 +74,33 @@ thread_local! {
     };
 }
 
-/// Whether what happens is recorded. None: nobody has said so yet.
-#[inline]
-pub(crate) fn state() -> Option<bool> {
-    let state = STATE.load(Ordering::Relaxed);
-    match state & KNOWN {
-        0 => None,
-        _ => Some(state & (ON | APART_MASK) != 0),
-    }
-}
-
-/// Whether what happens is recorded. Who asks has asked [`is_on`](crate::is_on) before.
-#[inline]
-pub(crate) fn is_recording() -> bool {
-    STATE.load(Ordering::Relaxed) & (ON | APART_MASK) != 0
-}
-
-/// Begins to record, if there are options, unless a program has called [`start`] or [`stop`]
-/// meanwhile. Returns whether what happens is recorded.
-pub(crate) fn begin(options: Option<Options>) -> bool {
-    let state = if options.is_some() { ON } else { 0 };
-    let is_first = |before: u64| (before & KNOWN == 0).then_some(before | KNOWN | state);
-    let relaxed = Ordering::Relaxed;
-    if STATE.fetch_update(relaxed, relaxed, is_first).is_ok()
-        && let Some(options) = options
-    {
-        set(options);
-    }
-    STATE.load(relaxed) & (ON | APART_MASK) != 0
-}
-
-fn set(options: Options) {
-    RECORDS_PER_THREAD.store(options.events_per_thread.max(1), Ordering::Relaxed);
-    let last = options.last.map_or(u64::MAX, nanos);
-    LAST_NANOS.store(last, Ordering::Relaxed);
-}
-
-fn nanos(duration: Duration) -> u64 {
-    let whole = duration.as_secs().saturating_mul(1_000_000_000);
-    whole.saturating_add(duration.subsec_nanos().into())
-}
-
 /// Forgets what was recorded, and records from now on.
 pub fn start(options: Options) {
-    set(options);
+    switch::set_limits(options);
     // While nothing was recorded, nobody has told which tasks have ended.
-    TASKS.iter().for_each(|table| *lock(table) = Table::default());
-    let mut shelves = lock(&SHELVES);
-    let again = |state: u64| Some((state | KNOWN | ON) + STARTED);
-    let _ = STATE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, again);
-    shelves.clear();
-}
+    origins::clear();
 
-/// Records nothing more. What was recorded is kept.
-pub fn stop() {
-    let off = |state: u64| Some((state | KNOWN) & !ON);
-    let _ = STATE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, off);
+    // Under the lock, so that no ring of the earlier start is put there after this.
+    let mut shelves = lock(&SHELVES);
+    switch::begin_again();
+    shelves.clear();
 }
 
 /// The time of the system's clock, in nanoseconds.
 fn system_clock() -> u64 {
-    nanos(EPOCH.get_or_init(Instant::now).elapsed())
+    switch::nanos(EPOCH.get_or_init(Instant::now).elapsed())
 }
 
 impl Mine {
     /// Keeps an event, as two words.
     fn keep(&self, words: [u64; 2], time: Time, last: Last) {
-        let state = STATE.load(Ordering::Relaxed);
+        let state = State::now();
         if self.state.get() != state {
             self.follow(state);
         }
+
         if let Some(shelf) = &*self.shelf.borrow() {
+            // To read the clock is most of what an event costs: see `Record::at`.
             let is_read = match time {
                 Time::Before => false,
                 Time::Now => true,
@@ -282,6 +112,7 @@ impl Mine {
                 self.last.set((self.clock.get())());
                 self.last_read.set(last);
             }
+
             if shelf.ring.is_at_segment() {
                 self.keep_place(shelf);
             }
@@ -302,31 +133,35 @@ impl Mine {
             shelf.ring.push(self.last.get(), Event::BlocksOn { task }.to_words());
         }
         if let Some(runtime) = self.closed.get() {
-            shelf.ring.push(self.last.get(), Event::RuntimeCloses { runtime }.to_words());
+            let words = Event::RuntimeCloses { runtime }.to_words();
+            shelf.ring.push(self.last.get(), words);
         }
     }
 
     /// Begins a ring, or ends one, if that is what has changed.
     #[cold]
-    fn follow(&self, state: u64) {
+    fn follow(&self, state: State) {
         let before = self.state.replace(state);
         self.last_read.set(Last::Other);
         if self.apart.borrow().is_some() {
             return; // others do not matter
         }
-        if state & ON == 0 {
+
+        if !state.is_on() {
             self.shelf.take();
-        } else if self.shelf.borrow().is_none() || before / STARTED != state / STARTED {
+        } else if self.shelf.borrow().is_none() || !before.has_same_start(state) {
             self.last.set(system_clock());
             self.shelf.replace(Some(self.new_shelf()));
         }
     }
 
     fn new_shelf(&self) -> Arc<Shelf> {
-        let shelf = Arc::new(Shelf::new(RECORDS_PER_THREAD.load(Ordering::Relaxed)));
+        let shelf = Arc::new(Shelf::new(switch::records_per_thread()));
         let mut shelves = lock(&SHELVES);
         // Under the lock, so that the ring is not of an earlier start than the other ones.
-        self.state.set(STATE.load(Ordering::Relaxed));
+        self.state.set(State::now());
+
+        // A thread holds its shelf as long as it lives. Those of the others are kept for a while.
         let has_ended = |shelf: &Arc<Shelf>| Arc::strong_count(shelf) == 1;
         if shelves.iter().filter(|shelf| has_ended(shelf)).count() > ENDED_THREADS_MAX
             && let Some(oldest) = shelves.iter().position(has_ended)
@@ -335,14 +170,6 @@ impl Mine {
         }
         shelves.push(shelf.clone());
         shelf
-    }
-}
-
-impl Shelf {
-    fn new(limit: usize) -> Self {
-        let thread = std::thread::current();
-        let name = thread.name().map_or_else(|| format!("{:?}", thread.id()), str::to_owned);
-        Self { name, ring: Ring::new(limit) }
     }
 }
 
@@ -412,106 +239,100 @@ pub(crate) fn clock() -> u64 {
     MINE.try_with(|mine| mine.clock.get()).unwrap_or(system_clock)()
 }
 
-fn table(task: u64) -> MutexGuard<'static, Table> {
-    lock(&TASKS[(task / IDS_PER_BLOCK) as usize % TABLES])
-}
-
 /// Calls a function with the tasks of this thread's own recording, if there is one.
 fn with_own_tasks<R>(act: impl FnOnce(&mut BTreeMap<u64, Origin>) -> R) -> Option<R> {
-    let act = |mine: &Mine| mine.apart.borrow_mut().as_mut().map(|apart| act(&mut apart.tasks));
-    MINE.try_with(act).ok().flatten()
+    let with_apart = |mine: &Mine| {
+        let mut apart = mine.apart.borrow_mut();
+        apart.as_mut().map(|apart| act(&mut apart.tasks))
+    };
+    MINE.try_with(with_apart).ok().flatten()
 }
 
 /// Remembers where a task comes from.
 pub(crate) fn remember(task: u64, origin: Origin) {
     if is_apart() {
         with_own_tasks(|tasks| tasks.insert(task, origin));
-        return;
-    }
-    let mut table = table(task);
-    if table.tasks.len() >= TASKS_MAX {
-        table.make_room();
-    }
-    if table.tasks.len() < TASKS_MAX {
-        table.tasks.insert(task, origin);
     } else {
-        table.left_out += 1;
+        origins::remember(task, origin);
     }
 }
 
 /// The task has ended. It is remembered as long as there is room.
 pub(crate) fn forget(task: u64) {
-    let ended = Some(clock());
-    let end = |origin: &mut Origin| origin.ended = ended;
+    let at = clock();
+    let end = |origin: &mut Origin| origin.ended = Some(at);
     if with_own_tasks(|tasks| tasks.get_mut(&task).map(end)).is_none() {
-        table(task).tasks.get_mut(&task).map(end);
-    }
-}
-
-impl Table {
-    /// Makes room: of the tasks that have ended, the half that ended first is forgotten. If few
-    /// have, the older half of all goes. (The end of a runtime cuts tasks off that nobody hears of
-    /// any more.) Either way there is room for thousands, as this takes long.
-    fn make_room(&mut self) {
-        let before = self.tasks.len();
-        let mut ended: Vec<u64> = self.tasks.values().filter_map(|task| task.ended).collect();
-        if ended.len() >= before / 4 {
-            let middle = ended.len() / 2;
-            let median = *ended.select_nth_unstable(middle).1;
-            self.tasks.retain(|_, task| task.ended.is_none_or(|ended| ended > median));
-        } else {
-            let mut ids: Vec<u64> = self.tasks.keys().copied().collect();
-            let median = *ids.select_nth_unstable(before / 2).1;
-            self.tasks.retain(|&id, _| id > median);
-        }
-        self.left_out += (before - self.tasks.len()) as u64;
+        origins::end(task, at);
     }
 }
 
 /// What is kept now, but for what tasks wait for. The threads go on meanwhile.
 pub(crate) fn take() -> Recording {
     let taken = system_clock();
-    let since = taken.saturating_sub(LAST_NANOS.load(Ordering::Relaxed));
+    let since = taken.saturating_sub(switch::last_nanos());
+    // The lock is not held while rings are read: that takes long, and threads that begin wait.
     let shelves = lock(&SHELVES).clone();
     let threads = shelves.iter().map(|shelf| shelf.since(since)).collect();
 
-    let mut tasks = BTreeMap::new();
-    let mut tasks_left_out = 0;
-    for table in TASKS.iter() {
-        let table = lock(table);
-        tasks.extend(table.tasks.iter().map(|(&task, origin)| (task, origin.clone())));
-        tasks_left_out += table.left_out;
+    // Behind the rings: whatever a record names was remembered before it.
+    let (tasks, tasks_left_out) = origins::all();
+    Recording {
+        threads,
+        tasks,
+        taken,
+        tasks_left_out,
+        resources: resource::known(),
+        waiting: Vec::new(),
+        named: sources::names(),
+        others_go_on: false,
     }
-    let resources = resource::known();
-    let (waiting, named, others_go_on) = (Vec::new(), sources::names(), false);
-    Recording { threads, tasks, taken, tasks_left_out, resources, waiting, named, others_go_on }
 }
 
 impl Shelf {
+    fn new(limit: usize) -> Self {
+        let thread = std::thread::current();
+        let name = match thread.name() {
+            Some(name) => name.to_owned(),
+            None => format!("{:?}", thread.id()),
+        };
+        Self { name, ring: Ring::new(limit) }
+    }
+
+    /// What the thread has told from some time on.
     fn since(&self, since: u64) -> Thread {
         let (mut records, mut left_out) = self.ring.read();
-        let runs = |record: &Record| match record.event {
-            Event::RunsWorker { runtime, worker } => Some((runtime, worker)),
-            _ => None,
-        };
-        let blocks_on = |record: &Record| match record.event {
-            Event::BlocksOn { task } => Some(task),
-            _ => None,
-        };
+
         // What the thread ran before the oldest record is told again soon after that.
         let (mut worker, mut main) = match left_out {
             0 => (None, None),
-            _ => (records.iter().find_map(runs), records.iter().find_map(blocks_on)),
+            _ => (records.iter().find_map(worker_in), records.iter().find_map(main_in)),
         };
+
+        // A ring has room for more than its limit, since its segments are whole.
         let too_many = records.len().saturating_sub(self.ring.limit);
         let first = records.partition_point(|record| record.at < since).max(too_many);
         // If one from before `since` is left, all that there is no room for is older than that.
         left_out = if first > too_many { 0 } else { left_out + too_many as u64 };
+
         for record in records.drain(..first) {
-            worker = runs(&record).or(worker);
-            main = blocks_on(&record).or(main);
+            worker = worker_in(&record).or(worker);
+            main = main_in(&record).or(main);
         }
         Thread { name: self.name.clone(), worker, main, records, left_out }
+    }
+}
+
+fn worker_in(record: &Record) -> Option<(u64, u32)> {
+    match record.event {
+        Event::RunsWorker { runtime, worker } => Some((runtime, worker)),
+        _ => None,
+    }
+}
+
+fn main_in(record: &Record) -> Option<u64> {
+    match record.event {
+        Event::BlocksOn { task } => Some(task),
+        _ => None,
     }
 }
 
@@ -543,17 +364,21 @@ impl ThreadRecorder {
         MINE.with(|mine| {
             let before = mine.shelf.replace(Some(Arc::new(Shelf::new(RECORDS_MAX))));
             let state_before = mine.state.get();
-            mine.apart.replace(Some(Apart { tasks: BTreeMap::new(), before, state_before }));
+            let apart = Apart { tasks: BTreeMap::new(), before, state_before };
+            mine.apart.replace(Some(apart));
             mine.clock.set(clock);
             mine.last.set(clock());
         });
-        STATE.fetch_add(APART, Ordering::Relaxed);
+        switch::begin_apart();
         Self { _thread: PhantomData }
     }
 
     /// What was recorded so far.
     pub fn recording(&self) -> Recording {
-        let thread = MINE.with(|mine| mine.shelf.borrow().as_ref().map(|shelf| shelf.since(0)));
+        let thread = MINE.with(|mine| {
+            let shelf = mine.shelf.borrow();
+            shelf.as_ref().map(|shelf| shelf.since(0))
+        });
         Recording {
             threads: thread.into_iter().collect(),
             tasks: with_own_tasks(|tasks| tasks.clone()).unwrap_or_default(),
@@ -571,13 +396,14 @@ impl ThreadRecorder {
 
 impl Drop for ThreadRecorder {
     fn drop(&mut self) {
-        STATE.fetch_sub(APART, Ordering::Relaxed);
+        switch::end_apart();
         let _ = MINE.try_with(|mine| {
             let Some(Apart { before, state_before, .. }) = mine.apart.take() else { return };
             mine.shelf.replace(before);
             mine.clock.set(system_clock);
             mine.last.set(system_clock());
             mine.last_read.set(Last::Other);
+
             // If others have started or stopped meanwhile, the next event finds that out.
             mine.state.set(state_before);
         });
@@ -587,52 +413,4 @@ impl Drop for ThreadRecorder {
 /// Whether this thread has a recording of its own.
 pub(crate) fn is_apart() -> bool {
     MINE.try_with(|mine| mine.apart.borrow().is_some()).unwrap_or(false)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A full table, in which so many tasks have ended: those of the greatest ids first.
-    fn full(ended: usize) -> Table {
-        let location = Location::caller();
-        let mut table = Table::default();
-        for id in 0..TASKS_MAX {
-            let is_over = id >= TASKS_MAX - ended;
-            let ended = is_over.then_some((TASKS_MAX - id) as u64);
-            let origin = Origin { name: None, location, runtime: 0, is_job: false, ended };
-            table.tasks.insert(id as u64, origin);
-        }
-        table
-    }
-
-    #[test]
-    fn room_is_made_for_thousands_however_few_tasks_have_ended() {
-        for ended in [0, 1, TASKS_MAX / 5, TASKS_MAX / 2, TASKS_MAX] {
-            let mut table = full(ended);
-            table.make_room();
-            let room = TASKS_MAX - table.tasks.len();
-            assert!(room >= TASKS_MAX / 8, "room for {room} when {ended} have ended");
-            assert_eq!(table.left_out, room as u64);
-        }
-    }
-
-    #[test]
-    fn tasks_that_ended_first_are_forgotten_first() {
-        let half = TASKS_MAX / 2;
-        let mut table = full(half);
-        table.make_room();
-        // What has not ended is there, and what ended last.
-        assert!((0..half as u64).all(|id| table.tasks.contains_key(&id)));
-        assert!(table.tasks.contains_key(&(half as u64)));
-        assert!(!table.tasks.contains_key(&(TASKS_MAX as u64 - 1)));
-    }
-
-    #[test]
-    fn oldest_tasks_are_forgotten_if_none_has_ended() {
-        let mut table = full(0);
-        table.make_room();
-        assert!(table.tasks.contains_key(&(TASKS_MAX as u64 - 1)));
-        assert!(!table.tasks.contains_key(&0));
-    }
 }

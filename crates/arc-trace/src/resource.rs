@@ -1,16 +1,21 @@
 //! What tasks wait for beside sockets, times and other tasks: locks, channels and the like.
 
+use crate::lock::lock;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-/// How many resources a recording knows by their lines. Those that were made first are forgotten.
+/// How many resources a recording knows by their lines. Before others, those are forgotten that
+/// nobody has any more.
 const KNOWN_MAX: usize = 16_384;
 
 /// How many lines of one resource are known. Any further one is not shown.
 const LINES_MAX: usize = 64;
+
+/// Of the tasks that have a resource, or could send into it, so many are named.
+const NAMED_MAX: usize = 3;
 
 /// No line, in an event.
 const NO_LINE: u64 = 0;
@@ -56,14 +61,19 @@ impl What {
     /// last that could end the wait. The line that made it follows the second one.
     fn words(self) -> [&'static str; 3] {
         match self {
+            // Locks.
             Self::Mutex => ["", "the Mutex", "gave some back"],
             Self::RwLock => ["", "the RwLock", "gave some back"],
             Self::Semaphore => ["permits of ", "the Semaphore", "gave some back"],
+
+            // Channels.
             Self::Room => ["room in ", "the channel", "received"],
             Self::Value => ["a value from ", "the channel", "sent"],
             Self::Oneshot => ["the value of ", "the oneshot channel", "sent"],
             Self::Watch => ["a new value of ", "the watch channel", "sent"],
             Self::Broadcast => ["a value from ", "the broadcast channel", "sent"],
+
+            // Whatever else a task may wait for.
             Self::Notify => ["", "the Notify", "notified"],
             Self::Barrier => ["the other tasks at ", "the Barrier", "came"],
             Self::Cell => ["the value of ", "the cell", "has begun"],
@@ -199,12 +209,36 @@ fn task_in(word: &AtomicU64) -> Option<u64> {
     Some(word.load(Ordering::Relaxed)).filter(|task| *task > 0)
 }
 
-/// Locks a mutex. Nothing foreign runs under the locks of this crate, so what they guard is whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+static KNOWN: Mutex<BTreeMap<u64, Arc<Resource>>> = Mutex::new(BTreeMap::new());
+
+/// Adds a resource to those that a recording knows. Returns those that are forgotten for it.
+fn add(known: &mut BTreeMap<u64, Arc<Resource>>, new: &Arc<Resource>) -> Vec<Arc<Resource>> {
+    let forgotten = if known.len() >= KNOWN_MAX { make_room(known) } else { Vec::new() };
+    known.insert(new.id, new.clone());
+    forgotten
 }
 
-static KNOWN: Mutex<BTreeMap<u64, Arc<Resource>>> = Mutex::new(BTreeMap::new());
+/// Makes room: of the resources that nobody has any more, the half that was made first is
+/// forgotten. If these are few, the older half of all goes. Either way there is room for thousands,
+/// as this takes long.
+fn make_room(known: &mut BTreeMap<u64, Arc<Resource>>) -> Vec<Arc<Resource>> {
+    // Nothing but the map has it.
+    let is_gone = |resource: &Arc<Resource>| Arc::strong_count(resource) == 1;
+    let gone = known.values().filter(|resource| is_gone(resource));
+    let mut ids: Vec<u64> = gone.map(|resource| resource.id).collect();
+    if ids.len() < known.len() / 4 {
+        ids = known.keys().copied().collect();
+    }
+
+    // Numbers are given out in their order, so the lesser ones are older.
+    ids.truncate(ids.len().div_ceil(2));
+    let forgotten: Vec<_> = ids.iter().filter_map(|id| known.remove(id)).collect();
+    for resource in &forgotten {
+        // Whoever uses it again makes it known again.
+        resource.is_known.store(false, Ordering::Relaxed);
+    }
+    forgotten
+}
 
 /// Those that a recording knows.
 pub(crate) fn known() -> BTreeMap<u64, ResourceInfo> {
@@ -250,35 +284,37 @@ impl Resource {
             return;
         }
         let mut known = lock(&KNOWN);
-        let forgotten = if known.len() >= KNOWN_MAX { known.pop_first() } else { None };
-        known.insert(self.id, self.clone());
+        let forgotten = add(&mut known, self);
+
+        // They are dropped when the lock is free again.
         drop(known);
         drop(forgotten);
     }
 
     fn info(&self) -> ResourceInfo {
+        // Not all at once: `numbers` takes this lock as well.
         let state = lock(&self.state);
-        let (lines, pile, lag) = (state.lines.clone(), state.pile, state.lag);
+        let lines = state.lines.clone();
+        let (pile, lag) = (state.pile, state.lag);
         drop(state);
-        let (provider, receiver) = (self.provider(), task_in(&self.receiver));
-        let has_come = self.has_come.load(Ordering::Relaxed);
-        let (what, location, numbers) = (self.what, self.location, self.numbers());
+
         ResourceInfo {
-            what,
-            location,
+            what: self.what,
+            location: self.location,
             lines,
-            provider,
-            receiver,
-            has_come,
+            provider: self.provider(),
+            receiver: task_in(&self.receiver),
+            has_come: self.has_come.load(Ordering::Relaxed),
             pile,
             lag,
-            numbers,
+            numbers: self.numbers(),
             is_gone: self.is_gone(),
             provided: self.provided(),
         }
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
+        // Each may change meanwhile. They are for a reader, who sees them a moment later anyway.
         let relaxed = Ordering::Relaxed;
         Numbers {
             size: self.size.load(relaxed),
@@ -311,8 +347,10 @@ impl Resource {
 
     pub(crate) fn add_to_lag(&self, count: u64, at: u64, by: u64) {
         let lag = &mut lock(&self.state).lag;
-        let before = lag.unwrap_or(Lag { since: at, count: 0, times: 0, by });
-        *lag = Some(Lag { count: before.count + count, times: before.times + 1, by, ..before });
+        let lag = lag.get_or_insert(Lag { since: at, count: 0, times: 0, by });
+        lag.count += count;
+        lag.times += 1;
+        lag.by = by;
     }
 
     pub(crate) fn set_gone(&self) {
@@ -327,14 +365,15 @@ impl Resource {
     pub(crate) fn number_of(&self, line: Option<&'static Location<'static>>) -> u64 {
         let Some(line) = line else { return NO_LINE };
         let lines = &mut lock(&self.state).lines;
-        let place = lines.iter().position(|known| std::ptr::eq(*known, line)).or_else(|| {
-            if lines.len() >= LINES_MAX {
-                return None;
-            }
-            lines.push(line);
-            Some(lines.len() - 1)
-        });
-        place.map_or(NO_LINE, |place| place as u64 + 1)
+        // The compiler may make one location of a line or several. Either way it is the same text.
+        if let Some(place) = lines.iter().position(|known| std::ptr::eq(*known, line)) {
+            return place as u64 + 1;
+        }
+        if lines.len() >= LINES_MAX {
+            return NO_LINE;
+        }
+        lines.push(line);
+        lines.len() as u64
     }
 
     pub(crate) fn add_holder(&self, holder: Holder) {
@@ -405,11 +444,24 @@ impl Description<'_> {
     pub(crate) fn text(&self, label: &dyn Fn(u64) -> String) -> String {
         let [part, name, deed] = self.what.words();
         let mut text = format!("{part}{name} made at {}", self.location);
-        text += &self.numbers(label);
-        let holders = self.holders;
-        for (index, holder) in holders.iter().enumerate().take(3) {
+        text += &self.numbers_text(label);
+        text += &self.holders_text(label);
+
+        // Who gave it back last has it no more, and is of interest only if nobody has it.
+        if self.holders.is_empty()
+            && let Some(task) = self.provider
+        {
+            text += &format!("; {} {deed} last", label(task));
+        }
+        text
+    }
+
+    /// Who has it. A reader needs no list of a hundred readers of a lock.
+    fn holders_text(&self, label: &dyn Fn(u64) -> String) -> String {
+        let mut text = String::new();
+        for (index, holder) in self.holders.iter().enumerate().take(NAMED_MAX) {
             text += if index == 0 { ", which " } else { " and " };
-            text += &if holder.task == 0 { "a thread".to_owned() } else { label(holder.task) };
+            text += &who(holder.task, label);
             // A guard that is moved says nothing of it: then it is only known who has got it.
             text += match (holder.line, holder.may_move) {
                 (Some(_), false) => " has had since ",
@@ -421,45 +473,117 @@ impl Description<'_> {
                 text += &line.to_string();
             }
         }
-        if holders.len() > 3 {
-            text += &format!(" and {} more", holders.len() - 3);
-        }
-        if holders.is_empty()
-            && let Some(task) = self.provider
-        {
-            text += &format!("; {} {deed} last", label(task));
+
+        if self.holders.len() > NAMED_MAX {
+            text += &format!(" and {} more", self.holders.len() - NAMED_MAX);
         }
         text
     }
 
-    fn numbers(&self, label: &dyn Fn(u64) -> String) -> String {
+    /// What a reader asks next: how many permits there are at all, or who could still send.
+    fn numbers_text(&self, label: &dyn Fn(u64) -> String) -> String {
         let Numbers { size, first_size, come, is_refilled, ref senders } = *self.numbers;
         match self.what {
             What::Semaphore if self.permits > 0 => {
                 let mut text = format!(" ({} of {size} permits", self.permits);
+                // A task that forgets a permit takes it from all others for ever.
                 if size < first_size && !is_refilled {
                     text += &format!("; {} were forgotten", first_size - size);
                 }
                 text + ")"
             }
             What::Barrier if size > 0 => format!(" ({come} of {size} have come)"),
-            What::Room if size == 1 => " (1 value is in it, and no more fits)".to_owned(),
-            What::Room if size > 1 => format!(" ({size} values are in it, and no more fit)"),
-            What::Value if !senders.is_empty() => {
-                let mut tasks: Vec<String> = Vec::new();
-                for &task in senders {
-                    let task = if task == 0 { "a thread".to_owned() } else { label(task) };
-                    if !tasks.contains(&task) && tasks.len() < 3 {
-                        tasks.push(task);
-                    }
-                }
-                let tasks = tasks.join(" and ");
-                match senders.len() {
-                    1 => format!(" (one sender is left, in {tasks} when it was used last)"),
-                    count => format!(" ({count} senders are left, used last in {tasks})"),
-                }
+            // Whoever has reserved room sends later, or never.
+            What::Room if size == 1 => {
+                " (1 value is in it or promised, and no more fits)".to_owned()
             }
+            What::Room if size > 1 => {
+                format!(" ({size} values are in it or promised, and no more fit)")
+            }
+            What::Value if !senders.is_empty() => senders_text(senders, label),
             _ => String::new(),
         }
+    }
+}
+
+/// The senders that are left, by the tasks that have used them. One that nobody uses any more, and
+/// that is kept somewhere, is why a receiver waits for ever.
+fn senders_text(senders: &[u64], label: &dyn Fn(u64) -> String) -> String {
+    let mut tasks: Vec<String> = Vec::new();
+    for &task in senders {
+        let task = who(task, label);
+        if !tasks.contains(&task) && tasks.len() < NAMED_MAX {
+            tasks.push(task);
+        }
+    }
+
+    let tasks = tasks.join(" and ");
+    match senders.len() {
+        1 => format!(" (one sender is left, in {tasks} when it was used last)"),
+        count => format!(" ({count} senders are left, used last in {tasks})"),
+    }
+}
+
+fn who(task: u64, label: &dyn Fn(u64) -> String) -> String {
+    if task == 0 { "a thread".to_owned() } else { label(task) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn mutex() -> Arc<Resource> {
+        Resource::new(What::Mutex, Location::caller())
+    }
+
+    #[test]
+    fn what_is_in_use_stays_known_while_others_come_and_go() {
+        let mut known = BTreeMap::new();
+        let oldest = mutex();
+        add(&mut known, &oldest);
+        for _ in 0..2 * KNOWN_MAX {
+            let other = mutex();
+            add(&mut known, &other);
+
+            // What was dropped a moment ago is known as well: records of it may be there.
+            assert!(known.contains_key(&other.id));
+            assert!(known.len() <= KNOWN_MAX);
+        }
+        assert!(known.contains_key(&oldest.id));
+        assert!(known.len() >= KNOWN_MAX / 2);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_known_again_when_it_is_used() {
+        let all: Vec<_> = (0..2 * KNOWN_MAX).map(|_| mutex()).collect();
+        for resource in &all {
+            resource.make_known();
+        }
+
+        // All of them are in use, and so the older ones had to go.
+        let oldest = &all[0];
+        assert!(!known().contains_key(&oldest.id));
+        oldest.make_known();
+        assert!(known().contains_key(&oldest.id));
+    }
+
+    /// A permit of a channel takes up room for a value that is not there yet.
+    #[test]
+    fn room_may_be_taken_by_what_is_only_promised() {
+        let text = |size| {
+            let numbers = Numbers { size, ..Numbers::default() };
+            let description = Description {
+                what: What::Room,
+                location: Location::caller(),
+                permits: 0,
+                holders: &[],
+                provider: None,
+                numbers: &numbers,
+            };
+            description.text(&|_| String::new())
+        };
+        assert!(text(1).ends_with(" (1 value is in it or promised, and no more fits)"));
+        assert!(text(64).ends_with(" (64 values are in it or promised, and no more fit)"));
     }
 }

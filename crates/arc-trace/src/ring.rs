@@ -136,10 +136,13 @@ mod tests {
         let ring = Ring::new(SEGMENT);
         let slots = ring.slots();
         assert!(slots > SEGMENT as u64);
+
+        // Two times around, and a reader after each record.
         for number in 0..3 * slots {
             assert_eq!(check(ring.read()), number);
             push(&ring, number);
         }
+
         // One slot is taken for the one that the writer may be in.
         assert_eq!(ring.read().1, 2 * slots + 1);
     }
@@ -167,6 +170,7 @@ mod tests {
                 }
                 number
             });
+
             let done = OnDrop(&is_done);
             // Until the writer was at work in so many of the reads, also on one core.
             let mut overlaps = 0;
@@ -176,6 +180,7 @@ mod tests {
                 let after = ring.written.load(Ordering::Relaxed);
                 overlaps += u32::from(after > before);
             }
+
             drop(done);
             writer.join().expect("the writer does not panic")
         });
@@ -185,6 +190,7 @@ mod tests {
     #[test]
     fn events_come_out_as_they_went_in() {
         let events = [
+            // As large as these numbers get: ids have 64 bits, and places in memory have 47.
             Event::Spawned { task: u64::MAX, runtime: 1 << 40 },
             Event::BlocksOn { task: 7 },
             Event::Step { task: 7, number: 1 << 50 },
@@ -223,6 +229,7 @@ mod tests {
             Event::Scheduled { thread: 3 },
             Event::RuntimeCloses { runtime: 1 << 60 },
         ];
+
         for event in events {
             assert_eq!(Event::from_words(event.to_words()), event);
         }

@@ -40,10 +40,12 @@ impl<'a> Waits<'a> {
     pub(crate) fn of_polls(&mut self) -> Vec<String> {
         let timeline = self.timeline;
         let mut all = vec!["0".to_owned(); timeline.polls.len()];
+        // A job has a single poll, and waits in it for what it likes.
         for task in timeline.tasks.values().filter(|task| !task.is_job) {
             for (place, &index) in task.polls.iter().enumerate() {
                 let poll = &timeline.polls[index];
                 let Some(end) = poll.end.filter(|_| !poll.is_last) else { continue };
+
                 let next = task.polls.get(place + 1).map(|&next| &timeline.polls[next]);
                 let is_known = match next {
                     // Otherwise the polls between the two were left out.
@@ -67,18 +69,21 @@ impl<'a> Waits<'a> {
 
     /// An array of the numbers of what is waited for from a time on.
     fn numbers(&mut self, waits: &[Wait], since: u64) -> String {
+        // What had happened by then is no wait: it was asked for early in the poll.
         let is_open = |wait: &&Wait| match wait {
             Wait::Time { deadline } => *deadline > since,
             Wait::Task { task } => {
                 let ended = self.timeline.tasks.get(task).and_then(|task| task.ended);
                 ended.is_none_or(|ended| ended > since)
             }
-            // Its next turn is in a queue, which is shown.
+            // The wait for its next turn is one in a queue, which is shown.
             Wait::Turn => false,
             Wait::Io { .. } | Wait::Resource { .. } => true,
         };
+
         let open: Vec<Wait> = waits.iter().filter(is_open).copied().collect();
-        let numbers: Vec<String> = open.iter().map(|wait| self.number(wait).to_string()).collect();
+        let numbers = open.iter().map(|wait| self.number(wait).to_string());
+        let numbers: Vec<String> = numbers.collect();
         format!("[{}]", numbers.join(","))
     }
 
@@ -86,6 +91,8 @@ impl<'a> Waits<'a> {
         if let Some(&number) = self.number_of.get(wait) {
             return number;
         }
+
+        // A thing that is new. Its text may be long, so it is written once.
         let thing = self.thing(wait);
         let number = self.things.len();
         self.things.push(thing);
@@ -93,17 +100,21 @@ impl<'a> Waits<'a> {
         number
     }
 
+    /// What the page is to know of a thing.
     fn thing(&self, wait: &Wait) -> String {
         let timeline = self.timeline;
         let text = || quote::json(&timeline.text_of_waits(&[*wait], 0));
         match *wait {
+            // The page says itself how long that is from where the reader looks.
             Wait::Time { deadline } => {
-                format!("[{},{}]", Kind::Timer as u8, deadline.saturating_sub(timeline.begin))
+                let deadline = deadline.saturating_sub(timeline.begin);
+                format!("[{},{deadline}]", Kind::Timer as u8)
             }
             Wait::Io { .. } | Wait::Turn => format!("[{},{}]", Kind::Io as u8, text()),
             Wait::Task { .. } => format!("[{},{}]", Kind::Task as u8, text()),
             Wait::Resource { resource, line, .. } => {
-                let kind = timeline.resources.get(&resource).map_or(Kind::Lock, |it| kind(it.what));
+                let info = timeline.resources.get(&resource);
+                let kind = info.map_or(Kind::Lock, |info| kind(info.what));
                 // Who has it is another matter: that changes.
                 let text = quote::json(&timeline.text_with_holders(resource, line, 0, &[]));
                 format!("[{},{text},{resource}]", kind as u8)
@@ -135,20 +146,25 @@ pub(crate) fn holds(
 ) -> (Vec<String>, Vec<String>) {
     let mut lines: Vec<String> = Vec::new();
     let mut number_of: HashMap<&'static Location<'static>, usize> = HashMap::new();
-    let mut array = |hold: &Hold| {
-        let task = index_of.get(&hold.task).map_or(-1, |task| *task as i64);
-        let line = timeline.line(hold.resource, hold.line).map(|line| {
+    let mut arrays = Vec::new();
+    for hold in &timeline.holds {
+        let &Hold { resource, task, begin, end, .. } = hold;
+        // A thread that polls no task may have a lock as well, and has no row of its own.
+        let task = index_of.get(&task).map_or(-1, |task| *task as i64);
+
+        let line = timeline.line(resource, hold.line).map(|line| {
+            // A line stands in the page once, however many locks it has got.
             *number_of.entry(line).or_insert_with(|| {
                 lines.push(quote::json(&line.to_string()));
                 lines.len() - 1
             })
         });
         let line = line.map_or(-1, |line| line as i64);
-        let begin = hold.begin.saturating_sub(timeline.begin);
-        let time = hold.end.unwrap_or(timeline.end).saturating_sub(hold.begin);
-        let goes_on = u8::from(hold.end.is_none());
-        format!("[{},{task},{line},{begin},{time},{goes_on}]", hold.resource)
-    };
-    let arrays = timeline.holds.iter().map(&mut array).collect();
+
+        let time = end.unwrap_or(timeline.end).saturating_sub(begin);
+        let goes_on = u8::from(end.is_none());
+        let begin = begin.saturating_sub(timeline.begin);
+        arrays.push(format!("[{resource},{task},{line},{begin},{time},{goes_on}]"));
+    }
     (arrays, lines)
 }

@@ -4,7 +4,7 @@
 //! all. Each turn begins with an event that says whose it is.
 
 use crate::event::Event;
-use crate::recorder::{Recording, Thread};
+use crate::recording::{Recording, Thread};
 use crate::timeline::{By, ScheduleStep, Timeline};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ impl Recording {
             if let Event::Scheduled { thread } = record.event {
                 turn = Some(thread);
             }
+
             // Whose the oldest ones are was left out.
             let Some(turn) = turn else { continue };
             let new = || Thread {
@@ -30,6 +31,8 @@ impl Recording {
             threads.entry(turn).or_insert_with(new).records.push(record);
         }
         self.threads = threads.into_values().collect();
+
+        // The sum is what a reader sees. It does not matter which thread has it.
         if let Some(first) = self.threads.first_mut() {
             first.left_out = left_out;
         }
@@ -57,22 +60,20 @@ impl Timeline {
 
     /// An event, for a reader: the end of a sentence that begins with who did it.
     pub fn describe(&self, event: Event) -> String {
-        let what = |write| if write { "write" } else { "read" };
         match event {
+            // The life of a task.
             Event::Spawned { task, .. } => format!("spawns {}", self.label(task)),
             Event::BlocksOn { task } => format!("enters {}", self.label(task)),
             Event::Step { task, number } => {
-                let is_main = self.tasks.get(&task).is_some_and(|task| task.is_main);
-                let verb = match (is_main, number.is_multiple_of(2)) {
-                    (true, true) => "has polled",
-                    (true, false) | (false, true) => "polls",
-                    (false, false) => "queues",
-                };
-                format!("{verb} {}", self.label(task))
+                format!("{} {}", self.verb_of_step(task, number), self.label(task))
             }
             Event::Polled { task, .. } => format!("has polled {}", self.label(task)),
-            Event::Ended { task } => format!("{} ends", self.label(task)),
+            Event::Drops { task } => format!("drops the future of {}", self.label(task)),
             Event::Panicked { task } => format!("{} panics", self.label(task)),
+            Event::Ended { task } => format!("{} ends", self.label(task)),
+            Event::OutOfBudget => "has used up its budget".to_owned(),
+
+            // The workers and the kernel.
             Event::RunsWorker { worker, .. } => format!("runs worker {worker}"),
             Event::Sleeps => "falls asleep".to_owned(),
             Event::Awake => "is awake".to_owned(),
@@ -81,23 +82,9 @@ impl Timeline {
             Event::AsksKernel { waits: false } => "asks the kernel".to_owned(),
             Event::KernelTold => "the kernel has answered".to_owned(),
             Event::Ready { source, .. } => format!("descriptor {source} is ready"),
-            Event::WaitsForIo { source, write, .. } => {
-                format!("waits to {} descriptor {source}", what(write))
-            }
-            Event::WaitsForTime { deadline, .. } => {
-                format!("waits for a timer that is due at {}", self.clock(deadline))
-            }
-            Event::WaitsForTask { task } => format!("waits for {} to end", self.label(task)),
-            Event::WaitsFor { resource, line, permits, .. } => {
-                format!("waits {}", self.text_with_holders(resource, line, permits, &[]))
-            }
-            Event::NoLongerWaits { .. } => "no longer waits by a future".to_owned(),
-            Event::NoLongerWaitsForTask { task } => {
-                format!("no longer waits for {} to end", self.label(task))
-            }
-            Event::Got { resource } => format!("has got something of {}", self.thing(resource)),
-            Event::GivesUp { waits } => format!("has given up {waits} waits"),
-            Event::Drops { task } => format!("drops the future of {}", self.label(task)),
+            Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
+
+            // Locks and channels.
             Event::Holds { resource, line, .. } => {
                 let at = self.line(resource, line).map(|line| format!(" at {line}"));
                 format!("gets {}{}", self.thing(resource), at.unwrap_or_default())
@@ -107,21 +94,60 @@ impl Timeline {
             Event::Receives { resource, count } => {
                 format!("receives {count} from {}", self.thing(resource))
             }
-            Event::Chooses { resource, branch, branches } => format!(
-                "takes branch {branch} of {branches} of {}, and drops the others",
-                self.thing(resource)
-            ),
+            Event::Chooses { resource, branch, branches } => {
+                let choice = self.thing(resource);
+                format!("takes branch {branch} of {branches} of {choice}, and drops the others")
+            }
+
+            // What only a simulation or a model tells.
             Event::Marked => "notes something".to_owned(),
-            Event::OutOfBudget => "has used up its budget".to_owned(),
-            Event::RuntimeCloses { runtime } => format!("closes runtime {runtime}"),
             Event::Scheduled { thread } => format!("thread {thread} goes on"),
+
+            Event::WaitsForIo { .. }
+            | Event::WaitsForTime { .. }
+            | Event::WaitsForTask { .. }
+            | Event::WaitsFor { .. }
+            | Event::NoLongerWaits { .. }
+            | Event::NoLongerWaitsForTask { .. }
+            | Event::Got { .. }
+            | Event::GivesUp { .. } => self.describe_wait(event),
         }
     }
-    /// A lock, a channel or the like, by the line that made it.
-    fn thing(&self, resource: u64) -> String {
-        match self.resources.get(&resource) {
-            Some(info) => format!("{} made at {}", info.what.name(), info.location),
-            None => format!("the lock or channel {resource}"),
+
+    /// A step of a task, which has another meaning for the future of a `block_on`.
+    fn verb_of_step(&self, task: u64, number: u64) -> &'static str {
+        let is_main = self.tasks.get(&task).is_some_and(|task| task.is_main);
+        match (is_main, number.is_multiple_of(2)) {
+            (true, true) => "has polled",
+            (true, false) | (false, true) => "polls",
+            (false, false) => "queues",
+        }
+    }
+
+    /// What the task that is polled asks for, gets, and gives up.
+    fn describe_wait(&self, event: Event) -> String {
+        match event {
+            Event::WaitsForIo { source, write, .. } => {
+                let what = if write { "write" } else { "read" };
+                format!("waits to {what} descriptor {source}")
+            }
+            Event::WaitsForTime { deadline, .. } => {
+                format!("waits for a timer that is due at {}", self.clock(deadline))
+            }
+            Event::WaitsForTask { task } => format!("waits for {} to end", self.label(task)),
+            // Who has it at this step is what the steps before have told.
+            Event::WaitsFor { resource, line, permits, .. } => {
+                format!("waits {}", self.text_with_holders(resource, line, permits, &[]))
+            }
+
+            // A place in memory says nothing to a reader.
+            Event::NoLongerWaits { .. } => "no longer waits by a future".to_owned(),
+            Event::NoLongerWaitsForTask { task } => {
+                format!("no longer waits for {} to end", self.label(task))
+            }
+            Event::Got { resource } => format!("has got something of {}", self.thing(resource)),
+            Event::GivesUp { waits } => format!("has given up {waits} waits"),
+            _ => String::new(),
         }
     }
 
@@ -134,7 +160,9 @@ impl Timeline {
     pub fn cause(&self, task: u64, step: u64) -> Option<String> {
         let polls = &self.tasks.get(&task)?.polls;
         let index = *polls.get(polls.partition_point(|&poll| self.polls[poll].step < step))?;
+        // If the poll of this step was left out, another one is at its place.
         let queued = self.polls[index].queued.filter(|_| self.polls[index].step == step)?;
+
         let by = match queued.by {
             By::Poll(by) => self.label(self.polls[by].task),
             By::Thread(lane) => self.lane_label(lane),
@@ -148,6 +176,8 @@ impl Timeline {
                 });
             }
         };
+
+        // The first time that a task comes into a queue is when it is spawned.
         let verb = if step == 2 { "spawned" } else { "woken" };
         Some(format!("{verb} by {by}"))
     }

@@ -7,10 +7,12 @@ use crate::environment::is_on;
 use crate::event::Event;
 use crate::listen;
 use crate::now;
-use crate::recorder::{self, Origin, clock, is_recording, keep, keep_now};
+use crate::recorder::{self, clock, keep, keep_now};
+use crate::recording::Origin;
 use crate::resource::{Holder, Resource};
 use crate::sources;
-use crate::waiting::On;
+use crate::switch::is_recording;
+use crate::waiting::{On, handle};
 use crate::waits;
 use std::cell::Cell;
 use std::panic::Location;
@@ -31,13 +33,17 @@ pub fn spawned(
     location: &'static Location<'static>,
     kind: u8,
 ) {
+    // The new task may have taken a guard along.
     now::moves();
+
     let kinds = ["task", "blocking", "block_on"];
     let text = name.as_deref().unwrap_or_default();
     listen::tell(|it| it.spawned(task, kinds[usize::from(kind)], text, location));
+
     if is_recording() {
         let is_job = kind == 1;
         let name = name.clone();
+        // Before the event, so that whoever reads that knows the task.
         recorder::remember(task, Origin { name, location, runtime, is_job, ended: None });
         keep(Event::Spawned { task, runtime });
     }
@@ -57,9 +63,11 @@ pub fn step(task: u64, number: u64) {
     if !is_on() {
         return;
     }
+
     let is_even = number.is_multiple_of(2);
     // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
     let operations = if is_even { OPERATIONS.replace(0) } else { 0 };
+
     match recorder::main() == Some(task) {
         // The future of a `block_on` is polled from an odd step to an even one.
         true if is_even => {
@@ -113,6 +121,8 @@ pub fn ended(task: u64) {
     listen::tell(|it| it.ended(task));
     waits::forget(task);
     now::ended(task);
+
+    // The `block_on` in which this thread is ends.
     if recorder::main() == Some(task) {
         waits::main_ended(task);
     }
@@ -126,6 +136,7 @@ pub fn ended(task: u64) {
 pub fn runtime_closes(runtime: u64) {
     waits::forget_runtime(runtime);
     if is_recording() {
+        // Told again and again: see `keep_place`.
         recorder::closes(runtime);
         keep(Event::RuntimeCloses { runtime });
     }
@@ -208,11 +219,6 @@ pub fn no_longer_waits_for_task(task: u64) {
     keep(Event::NoLongerWaitsForTask { task });
 }
 
-/// What stands for the place in memory of a task's handle, which may be moved. It is no place.
-pub(crate) fn handle(task: u64) -> u64 {
-    1 << 63 | task
-}
-
 /// A future that has others, of which it may give up some, is polled.
 pub fn begins_choice() {
     now::begins_choice();
@@ -235,12 +241,12 @@ pub fn gives_up_handles() {
 
 /// A source that was registered is no socket. The name is the end of a sentence after "for".
 pub fn names_source(source: i64, name: &str) {
-    sources::name(source, name);
+    sources::name(source, name, clock());
 }
 
 /// A source with a name is closed.
 pub fn forgets_source(source: i64) {
-    sources::forget(source);
+    sources::forget(source, clock());
 }
 
 /// The task waits for a lock, a channel or the like, perhaps by a line of its own, for so many
@@ -252,8 +258,11 @@ pub fn waits_for(
     permits: u32,
 ) {
     listen::tell(|it| it.waits(now::task(), resource, line));
+
     let (waiter, permits) = (waiter as u64, permits.into());
     now::waits_for(waiter, On::Resource { resource: resource.clone(), line, permits });
+
+    // A line is told of by its number: an event has no room for it.
     if is_recording() {
         resource.make_known();
         let line = resource.number_of(line);
@@ -288,7 +297,9 @@ pub fn holds(
     made_progress();
     let (task, step) = (now::task(), now::step());
     listen::tell(|it| it.changes(resource, 1));
+    // Also while nothing is recorded, for a list of the tasks that asks who has it.
     resource.add_holder(Holder { task, line, may_move, step });
+
     if is_recording() {
         resource.make_known();
         let line = resource.number_of(line);
@@ -342,9 +353,11 @@ pub fn provides(resource: &Arc<Resource>) {
 /// The task has sent a value into a channel.
 pub fn sends(resource: &Arc<Resource>) {
     made_progress();
+    // The value may be a guard.
     now::moves();
     provides(resource);
     listen::tell(|it| it.changes(resource, 1));
+
     if is_recording() {
         resource.make_known();
         keep(Event::Sends { resource: resource.id });
@@ -353,8 +366,10 @@ pub fn sends(resource: &Arc<Resource>) {
 
 /// The task has taken values out of a channel.
 pub fn receives(resource: &Arc<Resource>, count: usize) {
+    // Who takes values out of an unbounded channel is asked when that grows.
     resource.set_receiver(now::task());
     listen::tell(|it| it.changes(resource, -(count as i64)));
+
     if is_recording() {
         resource.make_known();
         keep(Event::Receives { resource: resource.id, count: count as u64 });

@@ -5,7 +5,7 @@
 //! that waits on a futex waits for another thread of the program, and so does not go on by itself.
 //! One that sleeps, reads or computes does.
 
-use crate::resource::lock;
+use crate::lock::lock;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
@@ -91,6 +91,7 @@ fn own_id() -> Option<u64> {
 /// Only Linux tells, on the processors that are known here. Elsewhere this is `false`.
 pub fn others_go_on() -> bool {
     let Ok(own) = MINE.try_with(|mine| mine.id) else { return false };
+    // Where the system gives a thread no such number, it tells nothing of the others either.
     let Some(own) = own else { return false };
     let Ok(threads) = fs::read_dir("/proc/self/task") else { return false };
     let id = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
@@ -147,6 +148,7 @@ mod tests {
     #[test]
     fn limit_of_a_wait_is_its_fourth_argument() {
         let futex = FUTEX.unwrap();
+        // As Linux writes it: the number of the call, six arguments, and two registers.
         let forever = format!("{futex} 0x55d0 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd 0x7ffb\n");
         let a_second = format!("{futex} 0x55d0 0x189 0x0 0x7ffd6a 0x0 0xffffffff 0x7ffd 0x7ffb\n");
         assert!(waits_for_another(&forever, false));
@@ -173,6 +175,7 @@ mod tests {
             tell.send(own_id().unwrap()).unwrap();
             let _ = ends.recv();
             loop {
+                // A wait with an end: it goes on by itself, if only in an hour.
                 thread::park_timeout(Duration::from_secs(3600));
             }
         });
@@ -191,9 +194,11 @@ mod tests {
         begins();
         begins();
         ends();
+        // It has one role left.
         assert!(is_known());
         ends();
         assert!(!is_known());
+        // What a runtime has started is its own, whether it runs a worker or not.
         is_ours();
         begins();
         ends();

@@ -16,11 +16,14 @@
 //! It is told in the poll, and not when that has ended: then the task may be polled by another
 //! thread already.
 
-use crate::recorder::{self, Recording, clock};
-use crate::resource::lock;
+use crate::lock::lock;
+pub use crate::program::{Finding, Program};
+use crate::recorder::{self, clock};
+use crate::recording::Recording;
+use crate::switch::is_recording;
 pub use crate::threads::others_go_on;
-pub use crate::waiting::{Finding, Program, Waiting};
-use crate::waiting::{On, make_known};
+pub use crate::waiting::Waiting;
+use crate::waiting::{On, Open, make_known};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,24 +37,6 @@ const WAITS_MAX: usize = 1_024;
 
 /// A timer that has expired so long ago has woken its task, which has not asked for it again.
 const EXPIRED: u64 = 1_000_000_000;
-
-/// Something that a task has asked for and not got.
-#[derive(Clone, Debug)]
-pub(crate) struct Open {
-    /// The place in memory of the future that waits. Zero: a `poll_` function does, and nothing
-    /// tells when it is given up.
-    pub(crate) waiter: u64,
-    pub(crate) on: On,
-    pub(crate) since: u64,
-    /// The step of the poll that has asked last.
-    pub(crate) asked: u64,
-    /// How many waits its thread had told of then.
-    pub(crate) told: u64,
-    /// How many events of the kernel had been told of then.
-    events: u64,
-    /// A future that has ended meanwhile had asked for it.
-    pub(crate) is_given_up: bool,
-}
 
 /// Who asks for something.
 pub(crate) struct Asked {
@@ -100,8 +85,9 @@ impl Entry {
             return;
         }
         self.step = step;
+        // Its next turn has come.
         self.waits.retain(|wait| !matches!(wait.on, On::Turn));
-        if recorder::is_recording() {
+        if is_recording() {
             // The poll has just been recorded.
             self.since = recorder::last();
         }
@@ -151,6 +137,7 @@ pub(crate) fn polls(task: u64, step: u64) {
 /// Keeps what a poll asks for and does not get.
 pub(crate) fn keep(asked: &Asked, on: On) {
     let Asked { task, step, told, waiter, has_moved } = *asked;
+    // What the kernel reports after this ends the wait of a `poll_` function.
     let events = EVENTS.load(Ordering::Relaxed);
     let mut table = table(task);
     let entry = table.entry(task).or_insert_with(Entry::new);
@@ -158,6 +145,9 @@ pub(crate) fn keep(asked: &Asked, on: On) {
     if has_moved {
         entry.moved = step;
     }
+
+    // A future is known by its place, whatever it asks for. A `poll_` function has none, and is
+    // known by what it asks for.
     let is_it = |wait: &&mut Open| {
         let is_same_future = waiter > 0 && wait.waiter == waiter;
         is_same_future || (waiter == wait.waiter && wait.on.is_same(&on))
@@ -168,14 +158,19 @@ pub(crate) fn keep(asked: &Asked, on: On) {
             wait.since = clock();
             wait.on = on;
         }
-        (wait.asked, wait.told, wait.events) = (step, told, events);
+        wait.asked = step;
+        wait.told = told;
+        wait.events = events;
         wait.is_given_up = false;
         return;
     }
+
     if entry.waits.len() >= WAITS_MAX {
         entry.is_crowded = true;
         return;
     }
+
+    // The clock is read for a new wait alone, and not each time that a poll asks again.
     let since = clock();
     entry.waits.push(Open { waiter, on, since, asked: step, told, events, is_given_up: false });
 }
@@ -256,7 +251,9 @@ pub(crate) fn forget(task: u64) {
 /// A runtime has ended, and all its tasks with it.
 pub(crate) fn forget_runtime(runtime: u64) {
     lock(&RUNTIMES).remove(&runtime);
+
     for table in TASKS.iter() {
+        // They are dropped when the lock is free again.
         let is_its = |_: &u64, entry: &mut Entry| entry.runtime == Some(runtime);
         let entries: Vec<_> = lock(table).extract_if(is_its).collect();
         drop(entries);
@@ -289,6 +286,7 @@ pub fn waiting() -> Vec<Waiting> {
     let now = clock();
     // Before the waits: what is told meanwhile ends none of them.
     let last_events = lock(&LAST_EVENTS).clone();
+
     let mut all = Vec::new();
     for table in TASKS.iter() {
         let of_table = lock(table);
@@ -297,6 +295,7 @@ pub fn waiting() -> Vec<Waiting> {
         let known = of_table.iter().filter(|(_, entry)| is_known(entry));
         all.extend(known.map(|(&task, entry)| entry.waiting(task, now, &last_events)));
     }
+
     all.sort_by_key(|waiting: &Waiting| waiting.task);
     all
 }
@@ -314,13 +313,17 @@ impl Entry {
             is_crowded: self.is_crowded,
             moved: self.moved,
         };
+
         for wait in &self.waits {
+            // The last poll has asked for it, and so it is what the task waits for at any rate.
             let is_asked = wait.asked == self.step && !wait.is_given_up;
-            let list = match is_asked {
-                true => &mut waiting.asked,
-                false if wait.is_over(now, last_events) => continue,
-                false if wait.is_given_up => &mut waiting.given_up,
-                false => &mut waiting.kept,
+            if !is_asked && is_over(wait, now, last_events) {
+                continue;
+            }
+            let list = match (is_asked, wait.is_given_up) {
+                (true, _) => &mut waiting.asked,
+                (false, true) => &mut waiting.given_up,
+                (false, false) => &mut waiting.kept,
             };
             list.push(wait.clone());
         }
@@ -328,19 +331,22 @@ impl Entry {
     }
 }
 
-impl Open {
-    /// Whether a wait that the last poll has not asked for is over, though nothing told so.
-    fn is_over(&self, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> bool {
-        match &self.on {
-            On::Turn => true,
-            On::Time { deadline } => deadline.saturating_add(EXPIRED) < now,
-            On::Io { source, write } => {
-                let last = last_events.get(source).map_or(0, |last| last[usize::from(*write)]);
-                self.waiter == 0 && last > self.events
-            }
-            On::Resource { resource, .. } => self.waiter == 0 && resource.is_gone(),
-            On::Task { .. } => false,
+/// Whether a wait that the last poll has not asked for is over, though nothing told so.
+///
+/// A future tells when it is dropped, and a `poll_` function tells nothing. Of what it has asked
+/// for, only what ends the wait is known.
+fn is_over(wait: &Open, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> bool {
+    let by_function = wait.waiter == 0;
+    match &wait.on {
+        // Its next turn has come, or this would be its last poll.
+        On::Turn => true,
+        On::Time { deadline } => deadline.saturating_add(EXPIRED) < now,
+        On::Io { source, write } => {
+            let last = last_events.get(source).map_or(0, |last| last[usize::from(*write)]);
+            by_function && last > wait.events
         }
+        On::Resource { resource, .. } => by_function && resource.is_gone(),
+        On::Task { .. } => false,
     }
 }
 

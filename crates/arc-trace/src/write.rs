@@ -107,10 +107,13 @@ fn replace(path: &Path, contents: &[u8]) -> Result<()> {
     };
     let result = write_whole(&mut file, contents, before.as_ref());
     drop(file);
+
     if let Err(error) = result {
         let _ = fs::remove_file(&beside);
         return Err(error);
     }
+
+    // Whoever reads the file finds the earlier contents or the new ones.
     if fs::rename(&beside, &path).is_err() {
         // The other one cannot be replaced: in a container it may be mounted by itself.
         let _ = fs::remove_file(&beside);

@@ -1,6 +1,7 @@
 //! What is made of records, with records that were written by hand: no clock, no threads.
 
 use arc_trace::{By, Event, Format, Origin, Record, Recording, Thread, Timeline};
+use arc_trace::{ThreadRecorder, tell};
 use std::collections::BTreeMap;
 use std::panic::Location;
 
@@ -125,6 +126,10 @@ fn finds_line(text: &str, part: &str, other: &str) {
 /// A task that is woken by the kernel so often, and waits for the same again, with so many
 /// operations between.
 fn woken(times: u64, operations: u32) -> Timeline {
+    Timeline::new(&records_of_woken(times, operations))
+}
+
+fn records_of_woken(times: u64, operations: u32) -> Recording {
     let mut text =
         "0 spawned 1, 1 step 1 1, 2 step 1 2, 3 reads 5, 4 polled 1, 5 waits, 9 told".to_owned();
     for time in 1..=times {
@@ -134,7 +139,7 @@ fn woken(times: u64, operations: u32) -> Timeline {
              {at}+4 polled 1 {operations}, {at}+5 waits, {at}+6 told"
         );
     }
-    recording(&[&text])
+    records(&[&text])
 }
 
 #[test]
@@ -152,6 +157,18 @@ fn an_event_of_the_kernel_is_the_cause_of_the_poll_that_it_brought() {
     let why = timeline.why(1);
     let first = why.links.first().expect("a chain");
     assert!(first.text.contains("descriptor 5 can be read"), "{first:?}");
+}
+
+/// A descriptor with a name has a number of its own in a timeline, which nobody else knows.
+#[test]
+fn an_event_of_the_kernel_is_told_by_the_name_of_its_source() {
+    let recorder = ThreadRecorder::begin(|| 0);
+    tell::names_source(5, "the signal SIGTERM");
+    let named = recorder.recording().named;
+    let timeline = Timeline::new(&Recording { named, ..records_of_woken(1, 1) });
+    let why = timeline.why(1);
+    let first = why.links.first().expect("a chain");
+    assert_eq!(first.text, "the kernel told of the signal SIGTERM");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use arc_trace::{is_on, tell};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -17,8 +18,22 @@ fn apart(test: &str, variables: &[(&str, &str)]) -> Vec<String> {
     told(command, test)
 }
 
+/// A process that is being started has all files of this one open, until its own program runs. And
+/// no program can be run while anybody has its file open to write. So who starts a process and who
+/// writes a program take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn told(mut command: Command, test: &str) -> Vec<String> {
-    let output = command.args([test, "--exact", "--nocapture"]).output().unwrap();
+    command.args([test, "--exact", "--nocapture"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let turn = turn();
+    let process = command.spawn().unwrap();
+    drop(turn);
+
+    let output = process.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
     told.lines().filter(|line| line.starts_with("arc: ")).map(str::to_owned).collect()
@@ -176,7 +191,9 @@ mod unix {
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
         let program = folder.join("program");
+        let turn = turn();
         fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        drop(turn);
         for (user, group, mode) in [(4_001, 4_000, 0o4755), (4_000, 4_001, 0o2755)] {
             chown(&program, Some(user), Some(group)).unwrap();
             fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();

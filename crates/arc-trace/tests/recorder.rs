@@ -1,6 +1,7 @@
 //! What is kept of what threads tell, and whose it is.
 
-use arc_trace::{Event, Options, Recording, ThreadRecorder, Timeline, tell};
+use arc_trace::{Event, Options, Recording, Resource, ThreadRecorder, Timeline, What, tell};
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -158,4 +159,49 @@ fn end_of_a_runtime_is_known_when_it_is_among_the_events_that_are_left_out() {
     assert!(timeline.left_out > 3_000, "{}", timeline.left_out);
     let waits = timeline.tasks.values().filter(|task| task.dropped.is_none()).count();
     assert_eq!(waits, 0, "tasks that the end has not dropped");
+}
+
+thread_local! {
+    /// The time of a recording by hand, in seconds.
+    static NOW: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Whether it is told that a task has perhaps missed a notification, when the runtime has ended
+/// while the task that had notified before waited for something.
+fn is_missed(waits_again: &dyn Fn()) -> bool {
+    NOW.set(0);
+    let recorder = ThreadRecorder::begin(|| NOW.get() * 1_000_000_000);
+    let ready = Resource::new(What::Notify, Location::caller());
+    let poll = |task, at, act: &dyn Fn()| {
+        tell::spawned(task, 0, &None, Location::caller(), 0);
+        tell::step(task, 1);
+        NOW.set(at);
+        tell::step(task, 2);
+        act();
+        tell::polled(task);
+    };
+    poll(1, 1, &|| {
+        tell::provides(&ready);
+        waits_again();
+    });
+    poll(2, 2, &|| tell::waits_for(&ready, None, 1, 0));
+
+    NOW.set(100);
+    tell::runtime_closes(0);
+    let findings = Timeline::new(&recorder.recording()).findings();
+    findings.iter().any(|finding| finding.text.starts_with("perhaps missed: task 2"))
+}
+
+#[test]
+fn who_notifies_every_hour_would_have_done_so_again_had_the_runtime_not_ended() {
+    let _alone = alone();
+    let by_a_timer = || is_missed(&|| tell::waits_for_time(2, Duration::from_secs(3600)));
+    assert!(!apart(by_a_timer));
+
+    // This one waits for nothing from outside.
+    let by_a_lock = || {
+        let lock = Resource::new(What::Mutex, Location::caller());
+        is_missed(&|| tell::waits_for(&lock, None, 2, 0))
+    };
+    assert!(apart(by_a_lock));
 }

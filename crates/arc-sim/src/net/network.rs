@@ -175,6 +175,7 @@ impl Host {
             return Ok(port);
         }
 
+        // The first one: it stands in the log, and must be the same in each run.
         let mut free = FREE_PORTS.filter(|port| !is_used(&(self.name.clone(), *port)));
         free.next().ok_or_else(no_free_port)
     }

@@ -94,6 +94,7 @@ impl State {
         let now = Instant::now();
         let is_overdue = self.deadline().is_some_and(|deadline| deadline <= now);
         if is_overdue {
+            // The reader may still take what came before that.
             let arrived_until = self.arrived_until();
             self.packets.retain(|packet| packet.arrival <= arrived_until);
             self.is_given_up = true;

@@ -127,6 +127,7 @@ impl Socket {
     pub async fn recv_from(&self) -> io::Result<(Vec<u8>, String, u16)> {
         let mut arrival = None;
         let ((host, port), bytes) = poll_fn(|context| {
+            // As on a socket of arc's: a flood of datagrams lets other tasks run.
             ready!(pin!(consume_budget()).poll(context));
             self.inbox.poll_take(self.number, &mut arrival, context)
         })
