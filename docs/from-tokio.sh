@@ -38,11 +38,10 @@ manifests perl -pi -e '$in_features = $1 eq "features" if /^\[+\s*([\w.-]+)\s*\]
 echo "Left in Rust files, as modules, features or text of your own:"
 rust_files tokio | while read -r file; do grep -nHw tokio "$file"; done || true
 echo
-# These types of hyper-util compile, and panic on arc when hyper calls them.
-echo "To be replaced by arc::compat::ArcExecutor and ArcTimer, which need the feature hyper:"
-rust_files -E 'TokioExecutor|TokioTimer' | while read -r file; do
-    grep -nHwE 'TokioExecutor|TokioTimer' "$file"
-done || true
+# These parts of hyper-util and tokio-util call `tokio::spawn` or tokio's timer. No compiler sees it.
+calls='TokioExecutor|TokioTimer|tokio_util::(\{.*)?(task|time)'
+echo "Compile, and panic when they run; docs/TOKIO.md has arc's, and what helps with the others:"
+rust_files -E "$calls" | while read -r file; do grep -nHwE "$calls" "$file"; done || true
 echo
 echo "To be changed in Cargo.toml (axum is without its features tokio and ws):"
 manifests grep -nHE '\btokio\b|^axum' || true

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Each line as it is on tokio and on arc.
-const LINES: [(&str, &str); 13] = [
+const LINES: [(&str, &str); 15] = [
     ("use tokio::{io, net::TcpStream};", "use arc::{io, net::TcpStream};"),
     ("use ::tokio::sync::mpsc;", "use ::arc::sync::mpsc;"),
     ("use tokio as rt;", "use arc as rt;"),
@@ -20,6 +20,8 @@ const LINES: [(&str, &str); 13] = [
     ("#[cfg(feature = \"tokio\")]", "#[cfg(feature = \"tokio\")]"),
     ("const TARGET: &str = \"tokio::task\";", "const TARGET: &str = \"tokio::task\";"),
     ("use hyper_util::rt::TokioExecutor;", "use hyper_util::rt::TokioExecutor;"),
+    ("use tokio_util::task::TaskTracker;", "use tokio_util::task::TaskTracker;"),
+    ("use tokio_util::{either, time::DelayQueue};", "use tokio_util::{either, time::DelayQueue};"),
 ];
 
 /// In `[features]` the dependency is renamed. Its own line is the user's, and a path is a path.
@@ -81,6 +83,8 @@ fn names_of_the_crate_are_replaced_and_others_are_told() {
         assert!(printed.contains(line), "{line} is not in\n{printed}");
     }
     let told: Vec<_> = printed.lines().filter(|line| line.starts_with("./src/main.rs:")).collect();
-    assert_eq!(told.len(), 5, "{printed}");
+    assert_eq!(told.len(), 7, "{printed}");
     assert!(told[4].ends_with(":use hyper_util::rt::TokioExecutor;"), "{printed}");
+    assert!(told[5].ends_with(":use tokio_util::task::TaskTracker;"), "{printed}");
+    assert!(told[6].ends_with(":use tokio_util::{either, time::DelayQueue};"), "{printed}");
 }
