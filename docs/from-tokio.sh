@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes `arc` for the crate `tokio` in all Rust files below this folder, and prints what it has left
-# to you. docs/TOKIO.md says what comes before and after.
+# Writes `arc` for the crate `tokio` in all Rust files below this folder, and in `[features]` of each
+# Cargo.toml. Prints what it has left to you. docs/TOKIO.md says what comes before and after.
 #
 #     sh from-tokio.sh
 #
@@ -15,6 +15,10 @@ rust_files() {
     find . \( -name target -o -name '.?*' \) -prune -o -name '*.rs' -exec grep -lw "$@" {} +
 }
 
+manifests() {
+    find . \( -name target -o -name '.?*' \) -prune -o -name Cargo.toml -exec "$@" {} +
+}
+
 declares='^[[:space:]]*(pub(\([a-z: ]*\))?[[:space:]]+)?mod[[:space:]]+tokio[[:space:]]*[;{]'
 own=$(rust_files -E "$declares" || true)
 
@@ -26,8 +30,18 @@ rust_files tokio | while read -r file; do
         s/\b(use|extern\s+crate)\s+(::)?tokio(?=\s*(;|\bas\b))/$1 . " " . ($2 || "") . "arc"/ge;' "$file"
 done
 
+# In `[features]` alone, `dep:tokio` and `tokio/NAME` are the dependency. Elsewhere they may be a path.
+manifests perl -pi -e '$in_features = $1 eq "features" if /^\[+\s*([\w.-]+)\s*\]/;
+    s/"dep:tokio"/"dep:arc"/g, s!"tokio(?=\??/)!"arc!g if $in_features;
+    $in_features = 0 if eof;'
+
 echo "Left in Rust files, as modules, features or text of your own:"
 rust_files tokio | while read -r file; do grep -nHw tokio "$file"; done || true
 echo
+# These parts of hyper-util and tokio-util call `tokio::spawn` or tokio's timer. No compiler sees it.
+calls='TokioExecutor|TokioTimer|tokio_util::(\{.*)?(task|time)'
+echo "Compile, and panic when they run; docs/TOKIO.md has arc's, and what helps with the others:"
+rust_files -E "$calls" | while read -r file; do grep -nHwE "$calls" "$file"; done || true
+echo
 echo "To be changed in Cargo.toml (axum is without its features tokio and ws):"
-find . \( -name target -o -name '.?*' \) -prune -o -name Cargo.toml -exec grep -nHE '\btokio\b|^axum' {} + || true
+manifests grep -nHE '\btokio\b|^axum' || true

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Each line as it is on tokio and on arc.
-const LINES: [(&str, &str); 12] = [
+const LINES: [(&str, &str); 15] = [
     ("use tokio::{io, net::TcpStream};", "use arc::{io, net::TcpStream};"),
     ("use ::tokio::sync::mpsc;", "use ::arc::sync::mpsc;"),
     ("use tokio as rt;", "use arc as rt;"),
@@ -19,7 +19,41 @@ const LINES: [(&str, &str); 12] = [
     ("fn run() { self::tokio::run() }", "fn run() { self::tokio::run() }"),
     ("#[cfg(feature = \"tokio\")]", "#[cfg(feature = \"tokio\")]"),
     ("const TARGET: &str = \"tokio::task\";", "const TARGET: &str = \"tokio::task\";"),
+    ("use hyper_util::rt::TokioExecutor;", "use hyper_util::rt::TokioExecutor;"),
+    ("use tokio_util::task::TaskTracker;", "use tokio_util::task::TaskTracker;"),
+    ("use tokio_util::{either, time::DelayQueue};", "use tokio_util::{either, time::DelayQueue};"),
 ];
+
+/// In `[features]` the dependency is renamed. Its own line is the user's, and a path is a path.
+const MANIFEST: &str = r#"[dependencies]
+tokio = { version = "1", optional = true }
+tokio-util = "0.7"
+
+[features]
+net = ["dep:tokio", "tokio/net", "tokio?/time", "tokio-util/codec", "dep:tokio-util"]
+many = [
+    "hyper-util/tokio",
+    "tokio/rt", # or "tokio/rt-multi-thread"
+]
+
+[workspace]
+members = ["tokio/inner"]
+"#;
+
+const MANIFEST_AFTER: &str = r#"[dependencies]
+tokio = { version = "1", optional = true }
+tokio-util = "0.7"
+
+[features]
+net = ["dep:arc", "arc/net", "arc?/time", "tokio-util/codec", "dep:tokio-util"]
+many = [
+    "hyper-util/tokio",
+    "arc/rt", # or "arc/rt-multi-thread"
+]
+
+[workspace]
+members = ["tokio/inner"]
+"#;
 
 #[test]
 fn names_of_the_crate_are_replaced_and_others_are_told() {
@@ -31,8 +65,7 @@ fn names_of_the_crate_are_replaced_and_others_are_told() {
     fs::write(program.join("src/own.rs"), own).expect("it can be written");
     fs::write(program.join("src/main.rs"), &before).expect("it can be written");
     fs::write(program.join("src/target/built.rs"), &before).expect("it can be written");
-    let manifest = "[dependencies]\ntokio = \"1\"\ntokio-util = \"0.7\"\n";
-    fs::write(program.join("Cargo.toml"), manifest).expect("it can be written");
+    fs::write(program.join("Cargo.toml"), MANIFEST).expect("it can be written");
 
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/from-tokio.sh");
     let output = Command::new("sh").arg(script).current_dir(&program).output().expect("it starts");
@@ -43,10 +76,15 @@ fn names_of_the_crate_are_replaced_and_others_are_told() {
     assert_eq!(read("src/own.rs"), own);
     assert_eq!(read("src/target/built.rs"), before);
 
+    assert_eq!(read("Cargo.toml"), MANIFEST_AFTER);
+
     let printed = String::from_utf8(output.stdout).expect("a text");
-    for line in ["./src/own.rs:1:pub(crate) mod tokio;", "./Cargo.toml:2:tokio = \"1\""] {
+    for line in ["./src/own.rs:1:pub(crate) mod tokio;", "./Cargo.toml:2:tokio = {"] {
         assert!(printed.contains(line), "{line} is not in\n{printed}");
     }
     let told: Vec<_> = printed.lines().filter(|line| line.starts_with("./src/main.rs:")).collect();
-    assert_eq!(told.len(), 4, "{printed}");
+    assert_eq!(told.len(), 7, "{printed}");
+    assert!(told[4].ends_with(":use hyper_util::rt::TokioExecutor;"), "{printed}");
+    assert!(told[5].ends_with(":use tokio_util::task::TaskTracker;"), "{printed}");
+    assert!(told[6].ends_with(":use tokio_util::{either, time::DelayQueue};"), "{printed}");
 }
