@@ -223,7 +223,7 @@ pub mod trace {
 
 /// Sleeps, time limits and intervals.
 pub mod time {
-    #[cfg(feature = "sim")]
+    #[cfg(feature = "test-util")]
     pub use arc_sim::{PausedBuilder, PausedRuntime, advance, pause, resume, run_paused};
     pub use arc_util::time::*;
 
@@ -231,4 +231,12 @@ pub mod time {
     pub mod error {
         pub use arc_util::time::Elapsed;
     }
+}
+
+/// What the attributes' option `start_paused` builds. Without the feature, the compiler says that
+/// it finds no module of this name.
+#[cfg(feature = "test-util")]
+#[doc(hidden)]
+pub mod needs_test_util_of_arc_async {
+    pub use arc_sim::PausedBuilder;
 }

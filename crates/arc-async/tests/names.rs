@@ -122,7 +122,13 @@ fn the_environment() {
     for (value, is_told) in [("report", true), ("off", false)] {
         let text = printed("ARC_LONG_POLLS", value);
         assert_eq!(text.contains("has been blocking worker"), is_told, "{text}");
+        assert!(!text.contains("must be report or off"), "{text}");
     }
+
+    // Any other value is a mistake, which is told once.
+    let text = printed("ARC_LONG_POLLS", "yes");
+    let told = "arc: ARC_LONG_POLLS must be report or off, not \"yes\"\n";
+    assert_eq!(text.matches(told).count(), 1, "{text}");
 }
 
 #[test]

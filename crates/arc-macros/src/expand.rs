@@ -48,7 +48,7 @@ fn begins_function(tokens: &[TokenTree]) -> bool {
 }
 
 /// What is said of any other option.
-const OPTIONS: &str = "write flavor, workers, start_paused, with or crate";
+const NAMES: &str = "write flavor, workers, worker_threads, start_paused, with or crate";
 
 /// What is said of any other flavor.
 const FLAVORS: &str = "write \"multi_thread\", or \"current_thread\" and no workers";
@@ -93,7 +93,7 @@ fn read(name: &str, options: TokenStream) -> Result<Options, Mistake> {
                 paused = is_paused.map_err(|_| (span, "write true or false"))?.then_some(span);
             }
             "crate" => arc = path(value).ok_or((span, "write a path in quotes"))?,
-            _ => return Err((option.span(), OPTIONS)),
+            _ => return Err((option.span(), NAMES)),
         }
     }
     Ok(Options { flavor, workers, with, paused, arc })
@@ -104,14 +104,15 @@ fn runtime(name: &str, options: TokenStream) -> Result<TokenStream, Mistake> {
     let Options { flavor, workers, with, paused, arc } = read(name, options)?;
 
     // The calling thread of the flavor "current_thread" runs everything. A runtime whose clock is
-    // paused is a simulation, which has one thread, and a builder of its own.
+    // paused is a simulation, which has one thread, and a builder of its own. Where the crate has
+    // none, the compiler shows the name of its module, which says what is missing.
     let new = match (flavor.1.as_str(), paused) {
         ("\"multi_thread\"", None) => quote!(runtime::Builder::new_multi_thread),
         ("\"current_thread\"", None) if workers.is_empty() => {
             quote!(runtime::Builder::new_current_thread)
         }
         ("\"current_thread\"", Some(span)) if workers.is_empty() => {
-            quote_spanned!(span=> time::PausedBuilder::new)
+            quote_spanned!(span=> needs_test_util_of_arc_async::PausedBuilder::new)
         }
         (_, Some(span)) => return Err((span, PAUSED)),
         _ => return Err((flavor.0, FLAVORS)),

@@ -6,7 +6,7 @@ use arc::task::{spawn_blocking, spawn_named, yield_now};
 use arc::time::{Duration, sleep};
 use arc_sim::{Failure, Test, UnhandledPanic, simulate};
 use arc_util::select;
-use arc_util::sync::{mpsc, oneshot};
+use arc_util::sync::{Mutex, mpsc, oneshot};
 use process::{CHILD, in_another_process};
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
@@ -239,6 +239,50 @@ fn list_says_what_each_task_waits_for_by_the_numbers_of_the_log() {
     // The page has the same numbers.
     let timeline = arc_trace::Timeline::new(&run.recording);
     assert_eq!(timeline.tasks[&(number as u64)].name.as_deref(), Some("waits"));
+}
+
+/// The package has the locks of arc-util tell who waits for them, and no test asks for a feature.
+#[test]
+fn deadlock_names_the_locks_and_says_what_else_is_not_known() {
+    let run = simulate(1, async {
+        let lock = Arc::new(Mutex::new(()));
+        let _guard = lock.lock().await;
+        let waits = lock.clone();
+        arc::spawn(async move { drop(waits.lock().await) }).await.unwrap();
+    });
+    let text = run.outcome.unwrap_err().to_string();
+    assert!(text.contains("for the Mutex made at crates/arc-sim/tests/report.rs"), "{text}");
+    assert!(!text.contains("of another crate"), "{text}");
+
+    let run = simulate(1, async { arc::spawn(pending::<()>()).await.unwrap() });
+    let text = run.outcome.unwrap_err().to_string();
+    assert!(text.contains("one that is not known is of another crate"), "{text}");
+}
+
+/// A poll that does a lot, and then waits for ever: that is its last line.
+#[arc_sim::test(seeds = 1)]
+#[ignore = "fails on purpose"]
+async fn does_a_lot_and_waits() {
+    let (sender, receiver) = oneshot::channel::<()>();
+    let busy = spawn_named("busy", async move {
+        let (values, mut received) = mpsc::channel(1);
+        for value in 0..20 {
+            values.send(value).await.unwrap();
+            received.recv().await.unwrap();
+        }
+        receiver.await.unwrap();
+    });
+    busy.await.unwrap();
+    drop(sender);
+}
+
+#[test]
+fn list_that_is_cut_keeps_its_last_lines() {
+    let (_, told) = in_another_process("does_a_lot_and_waits", &[]);
+    let (_, busy) = told.split_once("task 1 is polled \"busy\"").expect("the poll of the task");
+    let (_, last) = busy.split_once(" more)\n").expect("the list is cut");
+    let (last, _) = last.split_once("arc-sim: report::").unwrap();
+    assert!(last.contains("waits for the value of the oneshot channel made at"), "{told}");
 }
 
 /// The value that the dropped branch had received is lost.

@@ -367,6 +367,32 @@ fn held_clock_waits_for_another_thread() {
     assert!(!answered(false));
 }
 
+/// Files, child processes, signals and names are the system's own, as docs/SIMULATION.md says.
+#[cfg(unix)]
+#[test]
+fn what_is_asked_of_the_system_is_real() {
+    use arc_util::signal::unix::{SignalKind, signal};
+    let this_process = std::process::id().to_string();
+    let path = std::env::temp_dir().join(format!("arc-sim-real-{this_process}"));
+    let written = path.clone();
+    run(1, async move {
+        let _hold = arc_sim::hold_clock();
+        arc_util::fs::write(&written, "by a simulation").await.unwrap();
+
+        let mut told = signal(SignalKind::user_defined1()).unwrap();
+        let mut shell = arc_util::process::Command::new("sh");
+        shell.args(["-c", "kill -USR1 $0; cat $1", &this_process]).arg(&written);
+        let output = timeout(HOUR, shell.output()).await.unwrap().unwrap();
+        assert_eq!(output.stdout, b"by a simulation");
+        timeout(HOUR, told.recv()).await.unwrap().unwrap();
+
+        let mut found = arc_util::net::lookup_host("127.0.0.1:80").await.unwrap();
+        assert_eq!(found.next().unwrap().to_string(), "127.0.0.1:80");
+    });
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "by a simulation");
+    std::fs::remove_file(path).unwrap();
+}
+
 /// The feature is on, but a runtime that arc-sim has not built lives by the system's clock, on its
 /// own threads.
 #[test]

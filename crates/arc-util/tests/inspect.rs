@@ -516,6 +516,80 @@ fn a_report_that_cannot_be_written_harms_nobody() {
     });
 }
 
+/// A panic that stays in its poll, and whose printing blocks. The poll is reported for what comes
+/// after that, and not before.
+fn panic_is_printed_for_long(poll: fn(&Runtime, Gate), is_its: fn(&TaskInfo) -> bool) {
+    let printing = Pause::new();
+    std::panic::set_hook(Box::new(move |panic| match panic.payload().downcast_ref() {
+        Some(&ON_PURPOSE) => printing.here(),
+        _ => eprintln!("{panic}"),
+    }));
+
+    // So long no thread has to wait for a core between the begin of its poll and its panic.
+    let limit = millis(200);
+    let (sender, reports) = mpsc::channel();
+    let report = move |task: &TaskInfo| _ = sender.send(task.clone());
+    let runtime = builder(2).long_poll_limit(limit).on_long_poll(report).build().unwrap();
+    let end = Gate::new();
+    thread::scope(|scope| {
+        let caller = scope.spawn(|| poll(&runtime, end));
+        printing.reached();
+
+        // The monitor looks at this poll as often as at these.
+        for _ in 0..3 {
+            let gate = Gate::new();
+            let stuck = runtime.spawn(gate.blocks());
+            while reported_of_others(&reports, is_its) != stuck.id() {}
+            gate.open();
+            wait_for_all(&[stuck]);
+        }
+        printing.pass();
+        while !is_its(&reported(&reports)) {}
+        end.open();
+        caller.join().unwrap();
+    });
+}
+
+/// The task of the next report. On a busy machine any poll may be reported, but not this one.
+fn reported_of_others(reports: &mpsc::Receiver<TaskInfo>, is_it: fn(&TaskInfo) -> bool) -> Id {
+    let report = reported(reports);
+    assert!(!is_it(&report), "{report:#}");
+    report.id
+}
+
+/// Panics, and goes on.
+fn panics_and_waits(end: Gate) {
+    let panics = std::panic::catch_unwind(|| std::panic::panic_any(ON_PURPOSE));
+    assert!(panics.is_err());
+    end.wait();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_panic_of_a_task_that_is_printed_for_long_is_no_long_poll() {
+    let name = "inspect::a_panic_of_a_task_that_is_printed_for_long_is_no_long_poll";
+    in_own_process(name, || {
+        let poll = |runtime: &Runtime, end: Gate| {
+            let _guard = runtime.enter();
+            let task = spawn_named("panics", async move { panics_and_waits(end) });
+            runtime.block_on(task).unwrap();
+        };
+        panic_is_printed_for_long(poll, |report| report.name.as_deref() == Some("panics"));
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_panic_in_block_on_that_is_printed_for_long_is_no_long_poll() {
+    let name = "inspect::a_panic_in_block_on_that_is_printed_for_long_is_no_long_poll";
+    in_own_process(name, || {
+        let poll =
+            |runtime: &Runtime, end: Gate| runtime.block_on(async move { panics_and_waits(end) });
+        let is_its = |report: &TaskInfo| matches!(report.state, TaskState::InBlockOn { .. });
+        panic_is_printed_for_long(poll, is_its);
+    });
+}
+
 /// The end waits for it, and the report says so. (The limit leaves time for the end to begin.)
 #[test]
 fn a_poll_that_holds_up_the_end_is_reported() {
@@ -549,6 +623,26 @@ fn shutdown_tells_of_the_tasks_that_were_left() {
         let [left] = &left[..] else { panic!("{left:?}") };
         assert_eq!((left.id, left.state, left.polls), (queued.id(), TaskState::Queued, 0));
     });
+}
+
+#[test]
+fn what_a_shutdown_tells_is_printed_as_a_list() {
+    let left = current_thread().shutdown(DEADLINE);
+    assert_eq!(left.to_string(), "all tasks had finished");
+
+    for (count, head) in [(1, "1 task had not finished:"), (2, "2 tasks had not finished:")] {
+        let runtime = current_thread();
+        let tasks = Vec::from_iter((0..count).map(|_| runtime.spawn(pending::<()>())));
+        let line = line!() - 1;
+        let text = runtime.shutdown(DEADLINE).to_string();
+        let (first, rest) = text.split_once('\n').expect("a line for each task");
+        assert_eq!(first, head);
+        for (task, told) in tasks.iter().zip(rest.split('\n')) {
+            let place = format!("  task {}, spawned at {}:{line}:", task.id(), file!());
+            assert!(told.starts_with(&place) && told.contains("never polled"), "{text}");
+        }
+        assert_eq!(rest.split('\n').count(), count, "{text}");
+    }
 }
 
 #[test]

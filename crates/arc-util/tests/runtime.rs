@@ -183,6 +183,51 @@ fn a_signal_prints_a_dump_even_if_the_workers_hang() {
     crate::common::ended(child);
 }
 
+/// The pipe has no room for all of it. So nothing would go on if something were locked until
+/// somebody reads.
+#[cfg(unix)]
+#[test]
+fn a_dump_that_nobody_reads_holds_nobody_up() {
+    use std::io::{BufRead, BufReader, Write, stdin, stdout};
+
+    let test = "runtime::a_dump_that_nobody_reads_holds_nobody_up";
+    let Some(mut child) = crate::common::child(test, "") else {
+        let runtime = Builder::new_multi_thread().workers(2).build().unwrap();
+        let quit = SignalKind::quit();
+        runtime.dump_on_signal(quit).unwrap();
+        let name = "one of many tasks that wait for nothing";
+        let spawn = |_| task::Builder::new().name(name).spawn_on(pending::<()>(), &runtime);
+        let tasks: Vec<_> = (0..4_000).map(|place| spawn(place).unwrap()).collect();
+        signal_hook::low_level::raise(quit.as_raw_value()).unwrap();
+
+        // It is being printed.
+        assert_eq!(stdin().lines().count(), 0);
+        let another = Builder::new_multi_thread().build().unwrap();
+        assert_eq!(another.block_on(runtime.spawn(async { 7 })).unwrap(), 7);
+        assert_eq!(runtime.dump().tasks().len(), tasks.len());
+        tasks.iter().for_each(|task| task.abort());
+        for task in tasks {
+            assert!(runtime.block_on(task).unwrap_err().is_cancelled());
+        }
+        writeln!(stdout(), "all goes on").unwrap();
+        return;
+    };
+
+    let mut errors = BufReader::new(child.stderr.take().expect("piped"));
+    let mut first = String::new();
+    errors.read_line(&mut first).unwrap();
+    assert_eq!(first, "arc: 4000 unfinished tasks, 2 workers\n");
+    drop(child.stdin.take());
+
+    let output = BufReader::new(child.stdout.take().expect("piped"));
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || output.lines().try_for_each(|line| sender.send(line.unwrap())));
+    // The line has begun with the name of the test.
+    while !lines.recv_timeout(DEADLINE).expect("it goes on").ends_with("all goes on") {}
+    drop(errors);
+    assert!(child.wait().unwrap().success());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_dump_cannot_be_asked_for_by_every_signal() {

@@ -83,6 +83,73 @@ fn two_tasks_over_two_mutexes() {
     assert!(!runtime.dump().to_string().contains("deadlock"));
 }
 
+/// A reader that does something at each part of a text.
+struct Acts<F>(F);
+
+impl<F: FnMut()> std::fmt::Write for Acts<F> {
+    fn write_str(&mut self, _part: &str) -> std::fmt::Result {
+        (self.0)();
+        Ok(())
+    }
+}
+
+/// While it is printed, another thread does all that could wait for what the dump has looked at.
+#[test]
+fn nothing_is_locked_while_a_dump_is_printed() {
+    let runtime = runtime();
+    let _guard = runtime.enter();
+    let (lock, both) = (Arc::new(Mutex::new(())), Arc::new(Barrier::new(2)));
+    for name in ["ann", "bob"] {
+        let (lock, other, both) = (lock.clone(), Arc::new(Mutex::new(())), both.clone());
+        spawn_named(name, async move {
+            let _other = other.lock().await;
+            both.wait().await;
+            let _first = lock.lock().await;
+            let _second = lock.lock().await;
+        });
+    }
+    let dump = dump_with(&runtime, &["deadlock: a task waits for itself"]);
+    assert!(dump.contains("which task"), "{dump}");
+
+    let (ask, asked) = std::sync::mpsc::channel::<()>();
+    let (answer, answered) = std::sync::mpsc::channel();
+    let handle = runtime.handle().clone();
+    std::thread::spawn(move || {
+        for () in asked {
+            let another = arc_util::runtime::Builder::new_multi_thread().workers(1).build();
+            let lock = Arc::new(Mutex::new(()));
+            let guard = lock.try_lock().unwrap();
+            let waits = lock.clone();
+            let task = handle.spawn(async move { drop(waits.lock().await) });
+            until_it_waits(&handle, task.id());
+            drop(guard);
+            another.unwrap().block_on(task).unwrap();
+            answer.send(()).unwrap();
+        }
+    });
+    let mut parts = 0;
+    let mut acts = Acts(|| {
+        parts += 1;
+        ask.send(()).unwrap();
+        answered.recv_timeout(DEADLINE).expect("nobody waits for the end of the dump");
+    });
+    std::fmt::Write::write_fmt(&mut acts, format_args!("{}", runtime.dump())).unwrap();
+    assert!(parts > 20, "{parts}");
+}
+
+/// Takes dumps until one says that the task waits for a lock.
+fn until_it_waits(handle: &Handle, id: arc::task::Id) {
+    let begin = format!("  task {id}, ");
+    let waits = || {
+        let dump = handle.dump().to_string();
+        let mut lines = dump.lines().skip_while(|line| !line.starts_with(&begin));
+        lines.nth(1).is_some_and(|line| line.contains("for the Mutex made at"))
+    };
+    while !waits() {
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn a_task_that_joins_itself() {
     let runtime = runtime();

@@ -154,7 +154,8 @@ const ROWS: [Row; 9] = [
         errors: &[
             "cannot find function `pause` in module `arc::time`",
             "cannot find function `advance` in module `arc::time`",
-            "cannot find `PausedBuilder` in `time`",
+            "cannot find `needs_test_util_of_arc_async` in `arc`",
+            "gated behind the `test-util` feature",
         ],
         after: CLOCK,
     },

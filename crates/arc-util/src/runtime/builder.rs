@@ -226,7 +226,7 @@ impl Builder {
     /// a call that goes on. A panic in it is printed and otherwise ignored.
     ///
     /// On a machine that is far too busy, a poll may be reported whose thread only waited for a
-    /// core.
+    /// core. The time in which a panic is printed, with its backtrace, does not count.
     ///
     /// # Examples
     ///

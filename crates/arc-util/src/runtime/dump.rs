@@ -400,8 +400,10 @@ mod on_signal {
                 dump
             });
             let dump = Dump::take(&handle).after(&earlier);
-            // Nobody may be reading any more.
-            let _ = writeln!(io::stderr(), "{dump}");
+            // Made before standard error is locked, and written at once. Nobody may be reading any
+            // more.
+            let text = format!("{dump}\n");
+            let _ = io::stderr().write_all(text.as_bytes());
             last = Some(dump);
         }
     }

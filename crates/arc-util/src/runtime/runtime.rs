@@ -4,7 +4,7 @@ use super::builder::Builder;
 use super::handle::Handle;
 use super::metrics::RuntimeMetrics;
 use super::panics::UnhandledPanic;
-use super::watch::{Watched, observer};
+use super::watch::{Watched, know_printed_panics, observer};
 use crate::task::TaskInfo;
 use arc::runtime as core;
 use arc::runtime::EnterGuard;
@@ -175,6 +175,9 @@ impl Builder {
         observer::attach();
         #[cfg(feature = "trace")]
         arc_trace::attach();
+        if self.reports.are_wanted() {
+            know_printed_panics();
+        }
         let runtime = Runtime::from(self.core.build()?);
         let ends_by_panic = self.unhandled_panic == UnhandledPanic::ShutdownRuntime;
         runtime.reader.0.configure(self.reports.clone(), ends_by_panic);

@@ -11,8 +11,8 @@ pub use self::runtimes::*;
 pub use crate::core_common::basics;
 pub use crate::core_common::{
     Background, Counter, DEADLINE, Gate, ON_PURPOSE, Pause, SIZES, begun_job, block_worker, holds,
-    in_process_with, join_all, micros, millis, on_threads, panic_of, sockets, spawn_each,
-    wait_for_all, wait_for_end, wait_until, with_sizes, within_deadline, yields,
+    in_own_process, in_process_with, join_all, micros, millis, on_threads, panic_of, sockets,
+    spawn_each, wait_for_all, wait_for_end, wait_until, with_sizes, within_deadline, yields,
 };
 use arc_util::runtime::Handle;
 

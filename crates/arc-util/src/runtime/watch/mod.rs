@@ -7,8 +7,8 @@
 pub(super) mod observer;
 mod report;
 
-pub(super) use report::Reports;
-use report::lock;
+pub(super) use report::{Reports, know_printed_panics};
+use report::{is_panic_printed, lock};
 
 use crate::task::{TaskInfo, TaskState};
 use arc::observe::{Kind, Note};
@@ -60,6 +60,8 @@ struct Sighting {
     turn: AtomicU64,
     /// For how long it has been in it, in nanoseconds, from the first tick that saw that.
     time: AtomicU64,
+    /// How much of that had passed when a panic was last seen to be printed in this turn.
+    printed: AtomicU64,
     /// The turn whose poll was reported last.
     reported: AtomicU64,
 }
@@ -207,10 +209,10 @@ impl Watched {
         let reports = self.reports.get();
         for (index, worker) in self.workers.iter().enumerate() {
             let (polled, turn) = self.handle.polled(index);
-            if worker.sighting.has_moved(turn) || polled.is_none() {
-                continue;
-            }
-            worker.sighting.stays(since);
+            let has_moved = worker.sighting.has_moved(turn);
+            let Some(task) = polled.filter(|_| !has_moved) else { continue };
+
+            worker.sighting.stays(task, since);
             if let Some(reports) = reports {
                 report_if_due(reports, &worker.sighting, turn, || self.stuck_task(index, turn));
             }
@@ -229,7 +231,7 @@ impl Watched {
             let steps = note.steps();
             let may_be_due = || steps % 2 == 1 && !sighting.is_reported(steps);
             if !sighting.has_moved(steps) && may_be_due() {
-                sighting.stays(since);
+                sighting.stays(id, since);
                 report_if_due(reports, &sighting, steps, || Some(root(id, note, &sighting)));
             }
             is_watched |= may_be_due();
@@ -286,14 +288,23 @@ impl Sighting {
         if has_moved {
             // Nothing is known of the new turn yet.
             self.time.store(0, Ordering::Relaxed);
+            self.printed.store(0, Ordering::Relaxed);
         }
         has_moved
     }
 
-    /// The thread has stayed in its turn since the last tick, so long ago.
-    fn stays(&self, since: Duration) {
-        let time = u64::try_from((self.time() + since).as_nanos());
-        self.time.store(time.unwrap_or(u64::MAX), Ordering::Relaxed);
+    /// The thread has stayed in its turn, the poll of this task, since the last tick, so long ago.
+    fn stays(&self, task: Id, since: Duration) {
+        let time = u64::try_from((self.time() + since).as_nanos()).unwrap_or(u64::MAX);
+        self.time.store(time, Ordering::Relaxed);
+        if is_panic_printed(task) {
+            self.printed.store(time, Ordering::Relaxed);
+        }
+    }
+
+    /// For how long the poll has gone on by itself, since a panic was printed in it.
+    fn own_time(&self) -> Duration {
+        self.time() - Duration::from_nanos(self.printed.load(Ordering::Relaxed))
     }
 }
 
@@ -304,7 +315,7 @@ fn report_if_due(
     turn: u64,
     describe: impl FnOnce() -> Option<TaskInfo>,
 ) {
-    if sighting.time() < reports.limit || sighting.is_reported(turn) {
+    if sighting.own_time() < reports.limit || sighting.is_reported(turn) {
         return;
     }
 

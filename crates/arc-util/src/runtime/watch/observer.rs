@@ -1,5 +1,6 @@
 //! What the core tells, and what is made of it.
 
+use super::report::ROOT;
 use super::{CURRENT, Watched, Worker};
 use arc::observe::{Kind, Note, Observer};
 use arc::runtime::{Handle, Id};
@@ -30,10 +31,13 @@ impl Observer for Watches {
         let _ = CURRENT.try_with(|current| current.take());
     }
 
-    fn begins(&self, _task: u64, note: &Note) {
-        // A thread that runs the worker of a current-thread runtime polls its own future as well.
-        if note.kind() == Kind::Task {
-            count(1, |worker| &worker.polls);
+    fn begins(&self, task: u64, note: &Note) {
+        match note.kind() {
+            Kind::Task => count(1, |worker| &worker.polls),
+            // A thread that runs the worker of a current-thread runtime polls its own future as
+            // well. The core tells the future itself no id.
+            Kind::BlockOn => _ = ROOT.try_with(|root| root.set(Some(Id(task)))),
+            _ => {}
         }
     }
 

@@ -1,9 +1,11 @@
 //! Reports of polls that last for too long.
 
 use crate::task::TaskInfo;
+use arc::task::{Id, try_id};
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 use std::{env, mem, thread};
@@ -33,7 +35,7 @@ impl Reports {
         Self::new(Duration::from_millis(100), print_by_default())
     }
 
-    pub(super) fn are_wanted(&self) -> bool {
+    pub(in crate::runtime) fn are_wanted(&self) -> bool {
         self.hook.is_some() && self.limit < Duration::MAX
     }
 
@@ -87,6 +89,43 @@ fn print_by_default() -> bool {
         });
     }
     cfg!(debug_assertions)
+}
+
+thread_local! {
+    /// The future in `block_on` that this thread has polled last.
+    pub(super) static ROOT: Cell<Option<Id>> = const { Cell::new(None) };
+}
+
+/// The tasks whose panics are being printed.
+static PRINTED: Mutex<Vec<Id>> = Mutex::new(Vec::new());
+
+/// Whether the panic hook is at work in a poll of this task.
+pub(super) fn is_panic_printed(task: Id) -> bool {
+    lock(&PRINTED).contains(&task)
+}
+
+/// From the first call on, [`is_panic_printed`] knows. To print a panic with its backtrace may take
+/// a debug build longer than a poll should, and the task can do nothing about that.
+///
+/// The panic hook of the process still prints. If another hook is set later, and does not call the
+/// one before it, this knows no more.
+pub(in crate::runtime) fn know_printed_panics() {
+    static IS_SET: Once = Once::new();
+
+    // While it panics, a thread may not change the hook. The next call will.
+    if thread::panicking() {
+        return;
+    }
+    IS_SET.call_once(|| {
+        let print = take_hook();
+        set_hook(Box::new(move |panic| {
+            // No lock is held while it prints: nobody may be reading.
+            let task = try_id().or_else(|| ROOT.try_with(Cell::get).ok().flatten());
+            lock(&PRINTED).extend(task);
+            print(panic);
+            lock(&PRINTED).retain(|printed| Some(*printed) != task);
+        }));
+    });
 }
 
 /// A panic under one of these locks breaks nothing that it guards.

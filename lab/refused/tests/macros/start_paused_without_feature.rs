@@ -1,0 +1,2 @@
+#[arc::main(flavor = "current_thread", start_paused = true)]
+async fn main() {}
