@@ -1,5 +1,5 @@
 //! Crates that were written for tokio, on arc: over arc's sockets where they take any stream, and
-//! inside `enter` where they open their own.
+//! in the context of a tokio runtime, by the feature `tokio-rt`, where they open their own.
 //!
 //! `in_tokio` shows the same for reqwest, `tokio_streams` for tokio-rustls. It ends by itself.
 //!
@@ -13,9 +13,8 @@
 //! ```
 
 use arc::compat::axum::serve;
-use arc::compat::tokio::enter;
 use arc::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::net::{TcpListener, TcpStream};
 use axum::http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS};
 use axum::{Router, routing::get};
 use futures_util::{SinkExt, StreamExt};
@@ -98,15 +97,12 @@ async fn websocket() -> Result<String> {
     Ok(client.next().await.ok_or("no message")??.into_text()?.to_string())
 }
 
-/// The client opens a socket of tokio's, and spawns a task on tokio: it needs `enter`.
+/// The client opens a socket of tokio's, and spawns a task on tokio.
 async fn redis_client() -> Result<u32> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     arc::spawn(async move { redis_server(listener).await });
-    enter(ask_redis(address)).await
-}
 
-async fn ask_redis(address: SocketAddr) -> Result<u32> {
     let client = redis::Client::open(format!("redis://{address}/"))?;
     let mut connection = client.get_multiplexed_async_connection().await?;
     Ok(connection.get("answer").await?)

@@ -17,6 +17,7 @@ mod thread_limit;
 
 mod axum_server;
 mod bad_input;
+mod by_itself;
 mod everywhere;
 mod floods;
 mod grpc;
