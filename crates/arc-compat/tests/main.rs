@@ -26,6 +26,7 @@ mod http1;
 mod http2;
 mod in_tokio;
 mod limits;
+mod mock;
 mod own_serve;
 #[cfg(target_os = "linux")]
 mod page;
