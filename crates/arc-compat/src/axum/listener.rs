@@ -71,6 +71,7 @@ impl Listener for AxumListener<TcpListener> {
         loop {
             match self.0.accept().await {
                 Ok(accepted) => return accepted,
+                // axum takes no error: the next client may be accepted.
                 Err(error) => missed(error).await,
             }
         }
@@ -90,6 +91,7 @@ impl Listener for AxumListener<UnixListener> {
         loop {
             match self.0.accept().await {
                 Ok(accepted) => return accepted,
+                // axum takes no error: the next client may be accepted.
                 Err(error) => missed(error).await,
             }
         }

@@ -307,6 +307,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
             return Err((StatusCode::UPGRADE_REQUIRED, offer, reason).into_response());
         }
 
+        // The answer proves by it that the server speaks WebSocket.
         let key = parts.headers.get(SEC_WEBSOCKET_KEY);
         let key = key.filter(|key| is_key(key.as_bytes()));
         let key = key.ok_or_else(|| refused("no key of WebSocket"))?.clone();

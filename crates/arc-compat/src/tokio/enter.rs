@@ -96,9 +96,8 @@ pub fn enter<F: Future>(future: F) -> Enter<F> {
 pub fn handle() -> &'static Handle {
     match tokio_rt::handle() {
         Ok(handle) => handle,
-        Err(error) => {
-            panic!("tokio's runtime, which needs threads and descriptors, cannot start: {error}")
-        }
+        // The system's own error does not say what is missing.
+        Err(error) => panic!("tokio's runtime has no threads or descriptors: {error}"),
     }
 }
 
@@ -119,7 +118,8 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             // Do not start the runtime here: a future that was never polled did not need it.
-            let _context = this.handle.or_else(tokio_rt::running_handle).map(Handle::enter);
+            let handle = this.handle.or_else(tokio_rt::running_handle);
+            let _context = handle.map(Handle::enter);
             this.future.set(None);
         }
     }
