@@ -1,7 +1,8 @@
 //! Crates that need a tokio runtime: reqwest sends a request to an axum server, and arc runs
 //! both.
 //!
-//! `enter` starts one tokio runtime for the process, with one worker thread.
+//! The feature `tokio-rt` of arc-async is on. So each runtime of arc's is in the context of a tokio
+//! runtime, which has one worker thread, and no line here says so.
 //!
 //! ```text
 //! $ cargo run -p arc-web-examples --example in_tokio
@@ -9,7 +10,7 @@
 //! tokio::spawn gave: 42
 //! ```
 
-use arc::compat::{axum::serve, tokio::enter};
+use arc::compat::axum::serve;
 use arc::net::TcpListener;
 use axum::{Router, routing::get};
 use std::error::Error;
@@ -22,15 +23,11 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let url = format!("http://{}/", listener.local_addr()?);
     drop(arc::spawn(async move { serve(listener, router).await }));
 
-    let (status, text) = enter(async {
-        let client = reqwest::Client::builder().no_proxy().build()?;
-        let response = client.get(url).timeout(Duration::from_secs(10)).send().await?;
-        reqwest::Result::Ok((response.status(), response.text().await?))
-    })
-    .await?;
-    println!("reqwest got: {status}, {text}");
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let response = client.get(url).timeout(Duration::from_secs(10)).send().await?;
+    println!("reqwest got: {}, {}", response.status(), response.text().await?);
 
-    let spawned = enter(async { tokio::spawn(async { 6 * 7 }).await });
+    let spawned = tokio::spawn(async { 6 * 7 });
     println!("tokio::spawn gave: {}", spawned.await?);
     Ok(())
 }

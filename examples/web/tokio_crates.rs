@@ -1,5 +1,5 @@
 //! Crates that were written for tokio, on arc: over arc's sockets where they take any stream, and
-//! inside `enter` where they open their own.
+//! in the context of a tokio runtime, by the feature `tokio-rt`, where they open their own.
 //!
 //! `in_tokio` shows the same for reqwest, `tokio_streams` for tokio-rustls. It ends by itself.
 //!
@@ -10,16 +10,17 @@
 //! tower-http, a layer of a server on arc: nosniff
 //! tokio-tungstenite, over an arc socket: hello
 //! redis, with a socket of tokio's: 42
+//! redis, over an arc socket: 42
 //! ```
 
 use arc::compat::axum::serve;
-use arc::compat::tokio::enter;
 use arc::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
+use arc::net::{TcpListener, TcpStream};
 use axum::http::{HeaderValue, header::X_CONTENT_TYPE_OPTIONS};
 use axum::{Router, routing::get};
 use futures_util::{SinkExt, StreamExt};
-use redis::AsyncCommands;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncCommands, RedisConnectionInfo};
 use std::error::Error;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_tungstenite::{accept_async, client_async};
@@ -35,6 +36,7 @@ async fn main() -> Result<()> {
     println!("tower-http, a layer of a server on arc: {}", layer().await?);
     println!("tokio-tungstenite, over an arc socket: {}", websocket().await?);
     println!("redis, with a socket of tokio's: {}", redis_client().await?);
+    println!("redis, over an arc socket: {}", redis_over_arc().await?);
     Ok(())
 }
 
@@ -98,23 +100,30 @@ async fn websocket() -> Result<String> {
     Ok(client.next().await.ok_or("no message")??.into_text()?.to_string())
 }
 
-/// The client opens a socket of tokio's, and spawns a task on tokio: it needs `enter`.
+/// The client opens a socket of tokio's, and spawns a task on tokio.
 async fn redis_client() -> Result<u32> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    arc::spawn(async move { redis_server(listener).await });
-    enter(ask_redis(address)).await
-}
+    arc::spawn(async move { redis_server(listener.accept().await?.0).await });
 
-async fn ask_redis(address: SocketAddr) -> Result<u32> {
     let client = redis::Client::open(format!("redis://{address}/"))?;
     let mut connection = client.get_multiplexed_async_connection().await?;
     Ok(connection.get("answer").await?)
 }
 
+/// The client is given a socket of arc's, and what drives the connection is a task of arc's.
+async fn redis_over_arc() -> Result<u32> {
+    let (client, server) = connection().await?;
+    arc::spawn(redis_server(server));
+
+    let settings = RedisConnectionInfo::default();
+    let (mut connection, driver) = MultiplexedConnection::new(&settings, client).await?;
+    arc::spawn(driver);
+    Ok(connection.get("answer").await?)
+}
+
 /// Answers each command with OK, but GET with 42.
-async fn redis_server(listener: TcpListener) -> Result<()> {
-    let (stream, _) = listener.accept().await?;
+async fn redis_server(stream: TcpStream) -> Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut lines = BufReader::new(reader).lines();
     // A command is a line with its number of words, and two lines for each word.

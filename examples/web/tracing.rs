@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! $ cargo run -p arc-web-examples --example tracing
-//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=3}: soup, please
-//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=3}: soup is ready
+//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=5}: soup, please
+//!  INFO task{name="kitchen" line=examples/web/tracing.rs:20:19 id=5}: soup is ready
 //!  INFO the guest has got it dish="hot soup"
 //! ```
 
@@ -11,7 +11,7 @@ use arc::compat::tracing::spawn_named;
 use arc::time::{Duration, sleep};
 use tracing::info;
 
-// One thread, so that the numbers of tasks are the same in each run.
+// One thread, so that the numbers of tasks are the same in each run. Runtimes have numbers, too.
 #[arc::main(flavor = "current_thread")]
 async fn main() -> Result<(), arc::task::JoinError> {
     // Without times, as in the header.

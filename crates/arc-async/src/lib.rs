@@ -94,7 +94,7 @@
 //! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
 //! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
-//! | `tokio-rt` | `arc::compat::tokio::everywhere`, for crates that call tokio |
+//! | `tokio-rt` | tokio's context in each runtime, for crates that call tokio |
 //! | `console` | `waits`, and `arc::compat::console`: tokio-console is told of tasks and locks |
 //!
 //! With `test-util`, which is also called `sim`, [`time::Instant`] is a type of its own, as tokio's

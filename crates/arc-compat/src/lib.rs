@@ -15,7 +15,9 @@
 //! | tokio-rustls ... | tokio's IO traits, and the reverse | `tokio::Compat` | `tokio-io` |
 //! | tracing | a span that is entered at each poll | `tracing::spawn` | `tracing` |
 //! | tokio-console | the spans of tasks, locks, channels | `console::tell` | `console` |
-//! | reqwest, sqlx ... | a tokio runtime | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
+//! | axum | a `Listener` for its own `serve` | `axum::listener` | `axum`, `tokio-rt` |
+//! | reqwest, sqlx ... | a tokio runtime | the feature alone, on arc-util's | `tokio-rt` |
+//! | the same, with arc's own `Builder` | | `tokio::everywhere`, `tokio::enter` | `tokio-rt` |
 //!
 //! Only `hyper` is on by default. `full` enables all but `console`. Only what needs `tokio-rt`
 //! starts threads. The README describes these threads, and lists an example and a test for each row

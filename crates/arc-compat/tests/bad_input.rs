@@ -227,7 +227,7 @@ fn without_threads_tokio_is_not_entered() {
     crate::thread_limit::with_limited_threads(name, || {
         let runtime = Runtime::new().unwrap();
         crate::thread_limit::allow_threads(0);
-        // tokio's own words, as it panics before it could give an error.
+        // The error of the system itself does not say what is missing.
         let text = "thread";
         let input = "there are no threads left";
         panics("tokio::handle", input, text, arc_compat::tokio::handle);

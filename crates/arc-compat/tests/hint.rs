@@ -49,10 +49,10 @@ fn the_panic_is_explained_once_and_after_its_report() {
         return;
     };
     let (before, after) =
-        errors.split_once("arc::compat::tokio::everywhere").expect("it is explained");
+        errors.split_once("arc_compat::tokio::everywhere").expect("it is explained");
     assert!(before.contains("there is no reactor running"), "{errors}");
     assert!(after.contains("there is no reactor running"), "the second one is reported: {errors}");
-    assert!(!after.contains("arc::compat::tokio::everywhere"), "it is explained twice: {errors}");
+    assert!(!after.contains("arc_compat::tokio::everywhere"), "it is explained twice: {errors}");
 }
 
 /// A program that calls nothing of arc-compat: to have it is enough.
@@ -62,7 +62,7 @@ fn every_program_is_told_without_a_call() {
         arc::runtime::Runtime::new().expect("a runtime").block_on(sleep_in_vain());
         return;
     };
-    assert!(errors.contains("arc::compat::tokio::everywhere"), "{errors}");
+    assert!(errors.contains("arc_compat::tokio::everywhere"), "{errors}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_thread_that_is_not_of_arc_is_told_as_well() {
         assert!(outside.join().is_err());
         return;
     };
-    assert!(errors.contains("arc::compat::tokio::everywhere"), "{errors}");
+    assert!(errors.contains("arc_compat::tokio::everywhere"), "{errors}");
 }
 
 /// The texts are those of tokio itself, but for the last one, which is that of sqlx.
@@ -111,7 +111,7 @@ fn all_texts_about_a_missing_runtime_are_explained() {
         let mut command = child(test).expect("this is the parent");
         let output = command.env(CASE, number.to_string()).output().expect("it starts");
         let errors = String::from_utf8_lossy(&output.stderr);
-        let (before, _) = errors.split_once("arc::compat::tokio::everywhere").expect("it is told");
+        let (before, _) = errors.split_once("arc_compat::tokio::everywhere").expect("it is told");
         assert!(output.status.success() && before.contains(text), "{errors}");
     }
 }

@@ -17,6 +17,7 @@ mod thread_limit;
 
 mod axum_server;
 mod bad_input;
+mod by_itself;
 mod everywhere;
 mod floods;
 mod grpc;
@@ -25,6 +26,8 @@ mod http1;
 mod http2;
 mod in_tokio;
 mod limits;
+mod mock;
+mod own_serve;
 #[cfg(target_os = "linux")]
 mod page;
 mod server;

@@ -15,8 +15,9 @@ const TEXTS: [&str; 4] = ["Tokio 1.x", "Tokio context", "Tokio runtime", "no rea
 
 const HINT: &str = "\
 arc: a crate in this program calls tokio, and there is no runtime of tokio's. \
-With the feature `tokio-rt`, write \
-`#[arc::main(with = arc::compat::tokio::everywhere)]`, and the same in `#[arc::test]`. \
+Turn on the feature `tokio-rt` of arc-async. With the package arc-runtime alone, write \
+`#[arc::main(with = arc_compat::tokio::everywhere)]` as well, \
+and the same in `#[arc::test]`. \
 On a thread of your own, call `arc::compat::tokio::handle().enter()` \
 and keep what it returns. docs/TOKIO.md says more. (This is told once.)";
 

@@ -59,7 +59,8 @@ use proc_macro::TokenStream;
 /// - `with = path`: a function that is called with the builder, `&mut arc::runtime::Builder`,
 ///   before the runtime is built, and may set further options. A closure has to name that type.
 ///   What the function returns is dropped when the runtime has ended. For example,
-///   `arc::compat::tokio::everywhere` puts tokio's context on all threads that tasks run on.
+///   `arc_compat::tokio::everywhere` puts tokio's context on all threads that tasks run on, which
+///   the builder of arc-async does by itself, with the feature `tokio-rt`.
 /// - `start_paused = true`: the body runs in a simulation of one seed, whose clock stands still,
 ///   but jumps to the next deadline whenever nothing can run. The flavor is `"current_thread"`, as
 ///   in tokio. There is no `with`, as the builder is another one. It needs the crate `arc-async`

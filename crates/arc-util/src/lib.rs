@@ -40,6 +40,13 @@ pub mod sync;
 pub mod task;
 pub mod time;
 mod timeout;
+/// For arc-compat, which has the functions that users call.
+#[cfg(feature = "tokio-rt")]
+#[doc(hidden)]
+pub mod tokio_rt;
+#[cfg(not(feature = "tokio-rt"))]
+#[path = "no_tokio_rt.rs"]
+mod tokio_rt;
 mod wake;
 mod would_block;
 

@@ -1,8 +1,9 @@
 //! axum on arc: [`serve`] for a Router, and WebSockets that run as arc tasks.
 //!
-//! `axum::serve` and axum's own `ws` call `tokio::spawn`. They compile, but panic without a
-//! tokio runtime. The rest of axum runs on arc unchanged. Depend on axum with
-//! `default-features = false`, and leave out its features `tokio` and `ws`.
+//! `axum::serve` and axum's own `ws` call `tokio::spawn`. They panic without a tokio runtime. The
+//! rest of axum runs on arc unchanged. Depend on axum with `default-features = false`, and leave
+//! out its features `tokio` and `ws`. A program that shall keep them takes the feature `tokio-rt`,
+//! and passes its listener to `axum::serve` by `listener`.
 //!
 //! # Examples
 //!
@@ -32,12 +33,16 @@
 //! }
 //! ```
 
+#[cfg(feature = "tokio-rt")]
+mod listener;
 mod stream;
 
 pub use crate::server::{ConnectInfo, CutOff, Serve};
 pub use async_tungstenite::tungstenite::protocol::CloseFrame;
 pub use async_tungstenite::tungstenite::{Message, Utf8Bytes};
 pub use axum::response::Response;
+#[cfg(feature = "tokio-rt")]
+pub use listener::{AxumListener, Prepare, listener};
 pub use stream::WebSocketIo;
 
 use crate::server::{self, Answer};
@@ -302,6 +307,7 @@ impl<S: Send + Sync> FromRequestParts<S> for WebSocketUpgrade {
             return Err((StatusCode::UPGRADE_REQUIRED, offer, reason).into_response());
         }
 
+        // The answer proves by it that the server speaks WebSocket.
         let key = parts.headers.get(SEC_WEBSOCKET_KEY);
         let key = key.filter(|key| is_key(key.as_bytes()));
         let key = key.ok_or_else(|| refused("no key of WebSocket"))?.clone();

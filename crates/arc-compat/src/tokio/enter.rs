@@ -1,20 +1,11 @@
 //! A tokio runtime for futures that need one.
 
-use crate::explain_tokio_panics;
+use arc_util::tokio_rt;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
-use std::process;
-use std::sync::{PoisonError, RwLock};
 use std::task::{Context, Poll};
-use tokio::runtime::{Builder, Handle, Runtime};
-
-/// The name of the runtime's threads.
-const THREAD_NAME: &str = "arc-compat-tokio";
-
-/// The runtime, and the process that has started it. After a fork the child has a copy of this, and
-/// none of the runtime's threads. So it starts a runtime of its own.
-static RUNTIME: RwLock<Option<(u32, &'static Handle)>> = RwLock::new(None);
+use tokio::runtime::Handle;
 
 /// Wraps a future so that each poll of it, and its drop, happen in the context of a tokio
 /// runtime.
@@ -27,15 +18,17 @@ static RUNTIME: RwLock<Option<(u32, &'static Handle)>> = RwLock::new(None);
 /// function that asks for tokio's runtime when it is called, such as `tokio::time::sleep`, panics
 /// there: pass `async { tokio::time::sleep(limit).await }`, and not `tokio::time::sleep(limit)`.
 ///
-/// Where a crate calls tokio in many places, or where values are dropped, use
-/// [`everywhere`](fn@super::everywhere) instead. To enter a runtime of your own, use tokio-util's
+/// A runtime of arc-async, or of arc-util, is in the context by itself. On one of arc-runtime, use
+/// [`everywhere`](fn@super::everywhere) where a crate calls tokio in many places, or where values
+/// are dropped. To enter a runtime of your own, use tokio-util's
 /// `TokioContext`.
 ///
 /// # What it starts
 ///
-/// The first poll of a wrapped future starts one tokio runtime for the whole process, which
-/// never ends. It is multi-threaded, with IO and time enabled, and has one worker thread
-/// named `arc-compat-tokio`.
+/// The first poll of a wrapped future starts one tokio runtime for the whole process, if no `build`
+/// of arc-util's has done so. It never ends. It is multi-threaded, with IO and time enabled, and
+/// has one worker thread named `arc-compat-tokio`. A thread named `arc-for-tokio` runs what is
+/// spawned on arc there, and the thread `arc-for-tokio-monitor` watches over it.
 ///
 /// `tokio::task::spawn_blocking` starts further threads of that name, and so do tokio's
 /// files and name lookups, which use it. There are at most 512 of them, and each ends after
@@ -101,47 +94,11 @@ pub fn enter<F: Future>(future: F) -> Enter<F> {
 /// # }
 /// ```
 pub fn handle() -> &'static Handle {
-    // Without the lock for writing, which all threads would wait for.
-    if let Some(handle) = running() {
-        return handle;
+    match tokio_rt::handle() {
+        Ok(handle) => handle,
+        // The system's own error does not say what is missing.
+        Err(error) => panic!("tokio's runtime has no threads or descriptors: {error}"),
     }
-
-    let mut runtime = RUNTIME.write().unwrap_or_else(PoisonError::into_inner);
-    let process = process::id();
-    match *runtime {
-        // Another thread was faster.
-        Some((starter, handle)) if starter == process => handle,
-        // Or the parent's of a process that was forked, whose threads are not here.
-        _ => {
-            let handle = start();
-            *runtime = Some((process, handle));
-            handle
-        }
-    }
-}
-
-/// The runtime, if this process has started it already.
-fn running() -> Option<&'static Handle> {
-    let runtime = RUNTIME.read().unwrap_or_else(PoisonError::into_inner);
-    let (starter, handle) = (*runtime)?;
-    (starter == process::id()).then_some(handle)
-}
-
-fn start() -> &'static Handle {
-    explain_tokio_panics();
-
-    // One is enough for its sockets and timers: the futures are polled by arc.
-    let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(1).thread_name(THREAD_NAME).enable_all();
-    let runtime = match builder.build() {
-        Ok(runtime) => runtime,
-        Err(error) => panic!("tokio's runtime cannot be started: {error}"),
-    };
-
-    // It never ends. In a child, to drop the parent's runtime would wait for threads that the child
-    // has not got.
-    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
-    runtime.handle()
 }
 
 pin_project! {
@@ -161,7 +118,8 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             // Do not start the runtime here: a future that was never polled did not need it.
-            let _context = this.handle.or_else(running).map(Handle::enter);
+            let handle = this.handle.or_else(tokio_rt::running_handle);
+            let _context = handle.map(Handle::enter);
             this.future.set(None);
         }
     }

@@ -4,7 +4,8 @@
 //! |---|---|---|---|
 //! | tokio's IO traits, for a stream with futures-io's | `Compat` | `tokio-io` | nothing |
 //! | futures-io's traits, for a stream with tokio's | `Compat` | `tokio-io` | nothing |
-//! | a tokio runtime, on all threads | `everywhere` | `tokio-rt` | a runtime with one thread |
+//! | a tokio runtime, for those of arc-util | nothing | `tokio-rt` | three threads |
+//! | a tokio runtime, for those of arc-runtime | `everywhere` | `tokio-rt` | the same |
 //! | a tokio runtime around a future | `enter` | `tokio-rt` | the same |
 
 #[cfg(feature = "tokio-io")]

@@ -4,6 +4,7 @@
 use super::panics::UnhandledPanic;
 use super::watch::Reports;
 use crate::task::TaskInfo;
+use crate::tokio_rt;
 use arc::runtime as core;
 use std::borrow::{Borrow, BorrowMut};
 use std::fmt;
@@ -15,6 +16,9 @@ use std::time::Duration;
 /// It is arc's [builder](core::Builder), with what watches the runtime: the list of tasks, reports
 /// of polls that last for too long, counts of each worker, and what a shutdown has ended. Its
 /// methods have tokio's names, where tokio has them.
+///
+/// With the feature `tokio-rt`, the runtime's tasks and jobs, its `block_on`, and what its end
+/// drops, are in the context of a tokio runtime: crates that call tokio work there.
 ///
 /// Each method changes the builder and returns it. So calls can be chained, or made one by one.
 ///
@@ -271,7 +275,8 @@ impl Builder {
 
 /// Long polls are reported as by default.
 impl From<core::Builder> for Builder {
-    fn from(core: core::Builder) -> Self {
+    fn from(mut core: core::Builder) -> Self {
+        tokio_rt::enter_threads(&mut core);
         Self { core, reports: Reports::by_default(), unhandled_panic: UnhandledPanic::Ignore }
     }
 }

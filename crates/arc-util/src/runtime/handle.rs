@@ -4,8 +4,9 @@
 use super::panics::InBlockOn;
 use super::watch::Watched;
 use crate::task::TaskInfo;
+use crate::tokio_rt::Context;
 use arc::runtime as core;
-use arc::runtime::{EnterGuard, RuntimeFlavor};
+use arc::runtime::RuntimeFlavor;
 use arc::task::JoinHandle;
 use std::fmt;
 use std::ops::Deref;
@@ -81,15 +82,16 @@ impl Handle {
     ///   [`ShutdownRuntime`](super::UnhandledPanic::ShutdownRuntime).
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _tokio = Context::enter();
         let future = InBlockOn { future, watched: &self.watched };
         self.watched.handle.block_on(future)
     }
 
     /// Makes this runtime the current one of the thread while the guard lives: `arc::spawn`,
     /// sockets and timers use it. See [`enter`](core::Handle::enter) of the core for the order in
-    /// which guards are dropped.
+    /// which guards are dropped. With the feature `tokio-rt`, to drop them in another order panics.
     pub fn enter(&self) -> EnterGuard<'_> {
-        self.watched.handle.enter()
+        EnterGuard { _tokio: Context::enter(), _arc: self.watched.handle.enter() }
     }
 
     /// Identifies the runtime. No two runtimes of a process have the same id.
@@ -153,6 +155,13 @@ impl Handle {
             queued: self.worker_queue_depth(worker),
         }
     }
+}
+
+/// Keeps a runtime the current one of its thread; made by [`Handle::enter`].
+#[must_use = "the thread leaves the runtime when it is dropped"]
+pub struct EnterGuard<'a> {
+    _tokio: Context,
+    _arc: core::EnterGuard<'a>,
 }
 
 /// What it cannot do itself, arc's core does.

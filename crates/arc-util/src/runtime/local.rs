@@ -1,13 +1,12 @@
 //! A runtime whose tasks need not be `Send`.
 
 use super::builder::Builder;
-use super::handle::Handle;
+use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
 use super::runtime::Runtime;
 use crate::task::boxed_if_large;
 use crate::task::{LocalJoinHandle, LocalSet};
 use arc::runtime as core;
-use arc::runtime::EnterGuard;
 use arc::task::JoinHandle;
 use std::fmt;
 use std::future::Future;

@@ -4,6 +4,8 @@
 //! have what the core leaves out: the list of tasks, reports of polls that last for too long,
 //! counts of each worker, what a shutdown has ended, and tokio's names. Each converts into the
 //! core's and back, by `From`.
+//!
+//! With the feature `tokio-rt`, all that runs here is in the context of a runtime of tokio's.
 
 mod builder;
 mod dump;
@@ -15,10 +17,10 @@ mod panics;
 mod runtime;
 mod watch;
 
-pub use arc::runtime::{EnterGuard, Id, RuntimeFlavor, may_block};
+pub use arc::runtime::{Id, RuntimeFlavor, may_block};
 pub use builder::Builder;
 pub use dump::Dump;
-pub use handle::{Handle, TryCurrentError, WorkerCounts};
+pub use handle::{EnterGuard, Handle, TryCurrentError, WorkerCounts};
 pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::RuntimeMetrics;
 pub use panics::UnhandledPanic;

@@ -1,13 +1,13 @@
 //! A runtime that is watched, and what its end tells.
 
 use super::builder::Builder;
-use super::handle::Handle;
+use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
 use super::panics::UnhandledPanic;
 use super::watch::{Watched, know_printed_panics, observer};
 use crate::task::TaskInfo;
+use crate::tokio_rt::{self, Context};
 use arc::runtime as core;
-use arc::runtime::EnterGuard;
 use arc::task::JoinHandle;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -33,8 +33,36 @@ pub struct Runtime {
     /// The fields are dropped in this order: before the end it is known that nobody asks for a
     /// report.
     reader: Reader,
-    core: core::Runtime,
+    core: Core,
     handle: Handle,
+}
+
+/// The runtime, which ends in tokio's context: tasks may be dropped on the thread that ends it. It
+/// is `None` once somebody has taken it out.
+#[derive(Debug)]
+struct Core(Option<core::Runtime>);
+
+impl Core {
+    fn take(&mut self) -> core::Runtime {
+        self.0.take().expect("it is taken out once, by whoever owns it")
+    }
+}
+
+impl Deref for Core {
+    type Target = core::Runtime;
+
+    fn deref(&self) -> &core::Runtime {
+        self.0.as_ref().expect("only its owner takes it out")
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            let _tokio = Context::enter();
+            drop(runtime);
+        }
+    }
 }
 
 /// Who may ask what a shutdown has ended. Once this is dropped, nobody does.
@@ -99,7 +127,7 @@ impl Runtime {
     /// Makes this runtime the current one of the thread while the guard lives. See
     /// [`Handle::enter`].
     pub fn enter(&self) -> EnterGuard<'_> {
-        self.core.enter()
+        self.handle.enter()
     }
 
     /// Returns a view of the runtime's numbers.
@@ -139,8 +167,9 @@ impl Runtime {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn shutdown(self, limit: Duration) -> Unfinished {
-        let Self { reader, core, handle: _handle } = self;
-        core.shutdown(limit);
+        let Self { reader, mut core, handle: _handle } = self;
+        let _tokio = Context::enter();
+        core.take().shutdown(limit);
         Unfinished(reader.0.unfinished())
     }
 
@@ -149,17 +178,19 @@ impl Runtime {
     /// # Panics
     ///
     /// Inside a task or `block_on`, unless the limit is zero.
-    pub fn shutdown_timeout(self, limit: Duration) {
+    pub fn shutdown_timeout(mut self, limit: Duration) {
         self.reader.0.needs_no_list();
-        self.core.shutdown(limit);
+        let _tokio = Context::enter();
+        self.core.take().shutdown(limit);
     }
 
     /// Ends the runtime without waiting. This may be called inside a task, even one of its own.
     ///
     /// If no thread is in `block_on` of a current-thread runtime, this one drops the futures.
-    pub fn shutdown_background(self) {
+    pub fn shutdown_background(mut self) {
         self.reader.0.needs_no_list();
-        self.core.shutdown_background();
+        let _tokio = Context::enter();
+        self.core.take().shutdown_background();
     }
 }
 
@@ -170,8 +201,10 @@ impl Builder {
     ///
     /// The system's, with its number: it has no descriptors left for the reactor ("Too many open
     /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
-    /// were started already have ended when this returns.
+    /// were started already have ended when this returns. With the feature `tokio-rt` the same
+    /// holds for tokio's runtime, which the first call starts.
     pub fn build(&mut self) -> io::Result<Runtime> {
+        tokio_rt::prepare()?;
         observer::attach();
         #[cfg(feature = "trace")]
         arc_trace::attach();
@@ -200,15 +233,16 @@ impl Deref for Runtime {
 impl From<core::Runtime> for Runtime {
     fn from(core: core::Runtime) -> Self {
         let watched = Watched::of(core.handle());
+        let core = Core(Some(core));
         Self { reader: Reader(watched.clone()), core, handle: Handle::new(watched) }
     }
 }
 
 /// The core's runtime is not watched: it reports no long polls, and no panic ends it.
 impl From<Runtime> for core::Runtime {
-    fn from(runtime: Runtime) -> Self {
+    fn from(mut runtime: Runtime) -> Self {
         runtime.reader.0.forget_policy();
-        runtime.core
+        runtime.core.take()
     }
 }
 

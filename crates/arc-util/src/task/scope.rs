@@ -3,6 +3,7 @@
 mod owner;
 
 use super::tracker::TaskTracker;
+use crate::tokio_rt;
 use crate::wake::discard;
 use arc::runtime::Handle;
 use arc::task::with_budget;
@@ -72,7 +73,11 @@ pub fn scope<'env, R>(spawning: impl FnOnce(&Scope<'env>) -> R) -> R {
     );
 
     let scope = Scope { owner: Owner::new(), tasks: TaskTracker::new(), panic: Arc::default() };
-    let work = |thread| handle.block_on(scope.owner.run(thread, scope.tasks.wait()));
+    let work = |thread| {
+        // The core's handle knows nothing of tokio's context.
+        let _tokio = tokio_rt::Context::enter();
+        handle.block_on(scope.owner.run(thread, scope.tasks.wait()))
+    };
 
     let result = std::thread::scope(|threads| {
         // Two at least, as `spawning` may block this thread until a task has done something.
