@@ -58,7 +58,11 @@ const BUGS: [Bug; 5] = [
 ];
 
 /// What of arc-util is copied.
-const PARTS: [&str; 5] = ["sync", "task", "time.rs", "timeout.rs", "wake.rs"];
+const PARTS: [&str; 6] = ["no_tokio_rt.rs", "sync", "task", "time.rs", "timeout.rs", "wake.rs"];
+
+/// How its parts are put together, as in its `lib.rs`.
+const MODULES: &str = "pub mod sync;\npub mod task;\npub mod time;\nmod timeout;\n\
+                       #[path = \"no_tokio_rt.rs\"]\nmod tokio_rt;\nmod wake;\n";
 
 fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -73,13 +77,13 @@ fn main() -> io::Result<()> {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
+        fs::create_dir_all(&folder)?;
         for part in PARTS {
             copy(&source.join(part), &folder.join(part), bug)?;
         }
         insert(&folder.join(bug.file), bug)?;
         let Bug { name, program, .. } = bug;
-        let modules = "pub mod sync;\npub mod task;\npub mod time;\nmod timeout;\nmod wake;\n";
-        fs::write(folder.join("mod.rs"), modules)?;
+        fs::write(folder.join("mod.rs"), MODULES)?;
         let (util, programs) = (folder.join("mod.rs"), here.join("tests/programs/mod.rs"));
         write!(
             tests,

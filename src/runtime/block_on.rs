@@ -20,7 +20,7 @@ use std::task::{Context, Poll, Wake, Waker};
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
     assert!(
         context::may_block(),
-        "block_on was called in a task, a block_on or the end of a runtime, and would block it. \
+        "block_on was called inside a task, a block_on or a runtime's end: it would block that. \
          Await the future instead, or move the call into `arc::task::spawn_blocking`"
     );
 
