@@ -118,7 +118,12 @@ impl Crew {
         let mut count = lock(&self.count);
         self.is_ending.store(true, Ordering::SeqCst);
         let must_close = self.must_close(&mut count);
-        count.threads += usize::from(must_close);
+
+        // The caller may be no thread of the runtime's, and another one may wait for the end
+        // meanwhile. So it is signed on until it has taken everything apart.
+        if must_close {
+            count.threads += 1;
+        }
         must_close
     }
 

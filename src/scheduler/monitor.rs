@@ -14,7 +14,7 @@ use crate::hooks::observed;
 use crate::panic::wake;
 use crate::scheduler::shared::{Shared, WorkerShared};
 use crate::scheduler::sleep::LOOKER;
-use crate::sync::{Arc, Duration, Instant, Ordering, fence, thread};
+use crate::sync::{Arc, Duration, Instant, Ordering, thread};
 use std::mem::replace;
 
 /// How often the monitor looks at a runtime that needs it.
@@ -67,7 +67,6 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 fn check_workers(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
     // A worker that sleeps, and one that no thread runs, is neither.
     let mut moved = 0;
-    let mut stuck = 0;
     for (index, worker) in shared.workers.iter().enumerate() {
         // It counts its turns. One that has begun none may sleep.
         let turn = worker.turn.load(Ordering::Relaxed);
@@ -78,10 +77,9 @@ fn check_workers(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
         if has_moved {
             moved += 1;
         }
-        if is_stuck {
-            stuck += 1;
-        }
     }
+    let is_stuck = |worker: &&WorkerShared| worker.is_stuck.load(Ordering::Relaxed);
+    let stuck = shared.workers.iter().filter(is_stuck).count();
 
     // What waits behind a stuck worker goes to another one.
     relieve_stuck_workers(shared, stuck > 0);
@@ -146,11 +144,8 @@ pub(crate) fn sleep(shared: &Shared) {
     let asleep = &shared.monitor.asleep;
     asleep.store(true, Ordering::Relaxed);
 
-    // This pairs with the fence in `Doorbell::ring`.
-    fence(Ordering::SeqCst);
-
-    let mut workers = 0..shared.workers.len();
-    let any_runs = workers.any(|worker| shared.sleepers.is_awake(worker));
+    // The question begins with a fence, which pairs with the one in `Doorbell::ring`.
+    let any_runs = !shared.sleepers.all_asleep();
     let any_is_watched = is_watched(shared, Duration::ZERO);
 
     // Whoever rings clears the flag. An unpark alone may be left over.

@@ -126,13 +126,10 @@ impl<R> Pool<R> {
         let records = given_up.iter().map(|job| job.metadata().clone()).collect();
         state.given_up.append(&mut given_up);
         state.is_closed = true;
-        let any_thread = state.threads > 0;
         drop(state);
 
         // All threads that wait look whether there is a job for them, and end if not.
-        if any_thread {
-            self.news.notify_all();
-        }
+        self.news.notify_all();
         records
     }
 
