@@ -59,6 +59,8 @@ fn run() -> Result<(), String> {
         return statements::run(&root, &statements::files(&root));
     }
     let copy = root.join("target/trust/mutations");
+    // What was moved or removed since an earlier run must not be left in it.
+    let _ = fs::remove_dir_all(&copy);
     copy_sources(&root, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
     // For a developer: only those of the models with this in their names.
     let part = env::var("ARC_MUTATIONS").unwrap_or_default();

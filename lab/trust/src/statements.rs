@@ -104,6 +104,8 @@ fn caught_by(copy: &Path) -> String {
 
 /// The commit that is checked out, as a tree of its own.
 fn check_out(root: &Path, copy: &Path) -> Result<(), String> {
+    // What was moved or removed since an earlier run must not be left in it.
+    let _ = fs::remove_dir_all(copy);
     fs::create_dir_all(copy).map_err(text)?;
     let line = "git archive HEAD | tar -x -C \"$0\"";
     let unpacked = Command::new("sh").args(["-c", line]).arg(copy).current_dir(root).status();
