@@ -1,13 +1,13 @@
 //! A runtime of arc-util's is in tokio's context by itself, with the feature `tokio-rt`: no line of
 //! the program says so.
 
+use crate::common::connections::{Connection, PLACES, drop_connections, expect_all};
 use crate::common::{DEADLINE, soon};
 use arc_util::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use arc_util::task::spawn_local;
-use std::collections::BTreeSet;
 use std::future::pending;
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 const MOMENT: Duration = Duration::from_millis(1);
@@ -86,59 +86,6 @@ fn hooks_are_called_in_the_context() {
     drop(builder.build().unwrap());
     drop(builder);
     assert_eq!(receiver.iter().collect::<Vec<_>>(), ["start", "stop"]);
-}
-
-/// A connection that is given back to its pool by a task of tokio's, as those of sqlx are.
-struct Connection {
-    place: &'static str,
-    pool: Sender<&'static str>,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        let (place, pool) = (self.place, self.pool.clone());
-        drop(tokio::spawn(async move {
-            tokio::time::sleep(MOMENT).await;
-            pool.send(place)
-        }));
-    }
-}
-
-const PLACES: [&str; 5] = ["the body", "a task", "a job", "an abort", "the end"];
-
-/// Drops a connection at each place where a program does. That of the end is in a task that goes
-/// on.
-async fn drop_connections(pool: Sender<&'static str>) {
-    let [body, task, job, canceled, end] =
-        PLACES.map(|place| Connection { place, pool: pool.clone() });
-    soon(arc::spawn(async { drop(task) })).await.unwrap();
-    soon(arc::task::spawn_blocking(|| drop(job))).await.unwrap();
-    drop(body);
-
-    let (sender, receiver) = async_channel::bounded(2);
-    let [canceled, _end] = [canceled, end].map(|connection| {
-        let sender = sender.clone();
-        arc::spawn(async move {
-            let _connection = connection;
-            sender.send(()).await.unwrap();
-            pending::<()>().await;
-        })
-    });
-    // Both tasks have begun.
-    soon(receiver.recv()).await.unwrap();
-    soon(receiver.recv()).await.unwrap();
-    canceled.abort();
-    assert!(soon(canceled).await.unwrap_err().is_cancelled());
-}
-
-#[track_caller]
-fn expect_all(places: &Receiver<&'static str>, expected: &[&'static str]) {
-    let mut expected = BTreeSet::from_iter(expected);
-    while !expected.is_empty() {
-        let place = places.recv_timeout(DEADLINE);
-        let place = place.unwrap_or_else(|_| panic!("nothing came from {expected:?}"));
-        assert!(expected.remove(&place), "{place} twice");
-    }
 }
 
 /// Each way to end a runtime drops what is left in the context, also on the thread that ends it.

@@ -1,12 +1,12 @@
 //! tokio's context on every thread: crates that call tokio work wherever they are called.
 
-use crate::common::{DEADLINE, soon};
+use crate::common::connections::{PLACES, drop_connections, expect_all};
+use crate::common::soon;
 use arc::runtime::Builder;
 use arc::task::spawn_blocking;
 use arc_compat::tokio::{BuilderExt, everywhere};
-use std::collections::BTreeSet;
-use std::future::{Future, pending};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::future::Future;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
@@ -82,55 +82,6 @@ fn hooks_of_the_program_are_called_in_the_context() {
     assert_eq!(calls, ["after", "before", "stop"]);
 }
 
-/// A connection that is given back to its pool by a task of tokio's, as those of sqlx are.
-struct Connection {
-    place: &'static str,
-    pool: Sender<&'static str>,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        let (place, pool) = (self.place, self.pool.clone());
-        drop(tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            pool.send(place)
-        }));
-    }
-}
-
-/// Drops connections at all places where a program does.
-async fn drop_connections(pool: Sender<&'static str>) {
-    let connect = |place| Connection { place, pool: pool.clone() };
-    let in_a_task = connect("a task");
-    soon(arc::spawn(async { drop(in_a_task) })).await.unwrap();
-    let in_a_job = connect("a job");
-    soon(spawn_blocking(|| drop(in_a_job))).await.unwrap();
-    drop(connect("the body"));
-
-    let canceled = connect("an abort");
-    let at_the_end = connect("the end of the runtime");
-    let (polled, other_polled) = (connect("a poll"), connect("another poll"));
-    let (sender, receiver) = async_channel::bounded(2);
-    let other_sender = sender.clone();
-    let canceled = arc::spawn(async move {
-        let _canceled = canceled;
-        drop(polled);
-        sender.send(()).await.unwrap();
-        pending::<()>().await;
-    });
-    drop(arc::spawn(async move {
-        let _at_the_end = at_the_end;
-        drop(other_polled);
-        other_sender.send(()).await.unwrap();
-        pending::<()>().await;
-    }));
-    // Both tasks have begun.
-    soon(receiver.recv()).await.unwrap();
-    soon(receiver.recv()).await.unwrap();
-    canceled.abort();
-    assert!(soon(canceled).await.unwrap_err().is_cancelled());
-}
-
 #[arc::main(workers = 2, with = everywhere)]
 async fn on_several_threads(pool: Sender<&'static str>) {
     drop_connections(pool).await;
@@ -141,29 +92,12 @@ async fn on_one_thread(pool: Sender<&'static str>) {
     drop_connections(pool).await;
 }
 
-fn expect_all_places(places: &Receiver<&'static str>) {
-    let mut expected = BTreeSet::from([
-        "a task",
-        "a job",
-        "the body",
-        "a poll",
-        "another poll",
-        "an abort",
-        "the end of the runtime",
-    ]);
-    while !expected.is_empty() {
-        let place = places.recv_timeout(DEADLINE);
-        let place = place.unwrap_or_else(|_| panic!("nothing came from {expected:?}"));
-        assert!(expected.remove(place), "{place} twice");
-    }
-}
-
 #[test]
 fn what_is_dropped_anywhere_can_spawn_on_tokio() {
     let (pool, places) = channel();
     on_several_threads(pool.clone());
-    expect_all_places(&places);
+    expect_all(&places, &PLACES);
     on_one_thread(pool);
-    expect_all_places(&places);
+    expect_all(&places, &PLACES);
     assert!(Handle::try_current().is_err(), "the calling thread has left the context");
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod connections;
+
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use arc::task::JoinHandle;
 use arc_compat::axum::{Serve, serve};
