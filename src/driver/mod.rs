@@ -123,7 +123,7 @@ impl Driver {
             for event in events {
                 // The source may be gone by now.
                 if let Some(source) = sources.slab.get(event.key) {
-                    if observed!(arc_observe::is_observed(), false) {
+                    if observed!(arc_observe::wants_descriptors(), false) {
                         told.push((source.number, event.ready));
                     }
                     source.collect(event.ready, event.hang_up, wakers);

@@ -46,6 +46,7 @@ pub use note::{Kind, Note};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Hears what happens in the runtimes of the process, on the threads where it happens.
@@ -120,8 +121,56 @@ pub trait Observer: Send + Sync {
     /// This thread asks the kernel for events. It waits for them, or only looks.
     fn asks_kernel(&self, _waits: bool) {}
 
+    /// Whether [`kernel_told`](Self::kernel_told) is to name the descriptors. To list them costs a
+    /// runtime some hundred instructions at each look at the kernel. So this is asked once, when
+    /// the observer is attached, and nothing is listed as long as nobody wants it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use arc::net::TcpListener;
+    /// use arc_observe::{Observer, attach};
+    /// use std::net::TcpStream;
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    ///
+    /// static READY: AtomicUsize = AtomicUsize::new(0);
+    ///
+    /// struct Counts(bool);
+    ///
+    /// impl Observer for Counts {
+    ///     fn wants_descriptors(&self) -> bool {
+    ///         self.0
+    ///     }
+    ///     fn kernel_told(&self, ready: &[(i64, [bool; 2])]) {
+    ///         READY.fetch_add(ready.len(), Relaxed);
+    ///     }
+    /// }
+    ///
+    /// /// How many descriptors the observers have heard of, by the time a connection is accepted.
+    /// async fn told() -> std::io::Result<usize> {
+    ///     let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
+    ///     let address = listener.get_ref().local_addr()?;
+    ///     let client = arc::task::spawn_blocking(move || TcpStream::connect(address));
+    ///     // It was tried before there was a client, so the kernel has to tell of it.
+    ///     let (accepted, client) = futures_util::join!(listener.accept(), client);
+    ///     drop((accepted?, client.unwrap()?));
+    ///     Ok(READY.load(Relaxed))
+    /// }
+    ///
+    /// let runtime = arc::runtime::Runtime::new()?;
+    /// attach(Counts(false));
+    /// assert_eq!(runtime.block_on(told())?, 0);
+    /// attach(Counts(true));
+    /// assert_ne!(runtime.block_on(told())?, 0);
+    /// # std::io::Result::Ok(())
+    /// ```
+    fn wants_descriptors(&self) -> bool {
+        false
+    }
+
     /// The kernel has answered, and has reported these descriptors: whether each can be read, and
-    /// whether it can be written.
+    /// whether it can be written. The list is empty if no observer
+    /// [wants](Self::wants_descriptors) it.
     fn kernel_told(&self, _ready: &[(i64, [bool; 2])]) {}
 
     /// The monitor has looked at a runtime, so long after the last time.
@@ -147,10 +196,16 @@ struct Node {
 
 static FIRST: OnceLock<&'static Node> = OnceLock::new();
 
+/// Whether any of them wants the descriptors that are ready.
+static WANTS_DESCRIPTORS: AtomicBool = AtomicBool::new(false);
+
 /// Has an observer told of all that happens from now on, until the process ends.
 ///
 /// There may be several: each is told of each event, in the order in which they were attached.
 pub fn attach(observer: impl Observer + 'static) {
+    if observer.wants_descriptors() {
+        WANTS_DESCRIPTORS.store(true, Ordering::Relaxed);
+    }
     let node = Node { observer: Box::new(observer), next: OnceLock::new() };
     let node: &'static Node = Box::leak(Box::new(node));
 
@@ -161,11 +216,11 @@ pub fn attach(observer: impl Observer + 'static) {
     }
 }
 
-/// Whether anybody is attached. Only arc uses this.
+/// Whether an observer wants the descriptors that are ready. Only arc uses this.
 #[doc(hidden)]
 #[inline]
-pub fn is_observed() -> bool {
-    FIRST.get().is_some()
+pub fn wants_descriptors() -> bool {
+    WANTS_DESCRIPTORS.load(Ordering::Relaxed)
 }
 
 /// Tells all observers of an event. Only arc uses this.

@@ -164,6 +164,11 @@ impl Observer for Recorder {
         tell_if_on!(asks_kernel(waits));
     }
 
+    /// The page says which descriptor woke a task.
+    fn wants_descriptors(&self) -> bool {
+        true
+    }
+
     fn kernel_told(&self, ready: &[(i64, [bool; 2])]) {
         tell_if_on!(kernel_told());
         for &(source, directions) in ready {
