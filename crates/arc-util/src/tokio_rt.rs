@@ -26,8 +26,8 @@ static RUNTIME: RwLock<Option<(u32, &'static Handle)>> = RwLock::new(None);
 ///
 /// # Errors
 ///
-/// The system's: it has no descriptors or threads left. If it is tokio's thread that is not started,
-/// the error has the text of a panic of tokio's, and no number.
+/// The system's: it has no descriptors or threads left. If it is tokio's thread that is not
+/// started, the error has the text of a panic of tokio's, and no number.
 pub fn handle() -> io::Result<&'static Handle> {
     // Without the lock for writing, which all threads would wait for.
     if let Some(handle) = running_handle() {

@@ -1,7 +1,7 @@
 //! Datagram sockets of the Unix domain.
 
 use super::address::{address_of, explain};
-use super::has_nothing_yet;
+use super::fresh::has_nothing_yet;
 use crate::net::buffers::{DATAGRAM_MAX, append};
 use crate::net::datagrams::datagrams;
 use crate::net::options::{options, wraps};
@@ -148,8 +148,8 @@ impl UnixDatagram {
 
     /// Polls until a datagram has been sent to a path, or to an abstract name.
     ///
-    /// While the receiver's queue is full, a task of the runtime's wakes the caller after 10 ms, for
-    /// the reason that [`send_to`](Self::send_to) has.
+    /// While the receiver's queue is full, a task of the runtime's wakes the caller after 10 ms:
+    /// there is no event, as [`send_to`](Self::send_to) says.
     ///
     /// # Errors
     ///

@@ -5,15 +5,13 @@
 
 mod address;
 mod datagram;
+mod fresh;
 mod listener;
 pub mod pipe;
 mod socket;
 pub(super) mod stream;
 #[cfg(all(feature = "ucred", target_os = "linux"))]
 mod ucred;
-
-use arc::io::{AsSource, Async, Direction};
-use std::io::{ErrorKind, Result};
 
 pub use datagram::UnixDatagram;
 pub use listener::UnixListener;
@@ -43,11 +41,3 @@ pub type gid_t = u32;
 /// The id of a process.
 #[allow(non_camel_case_types, reason = "the system's name, and tokio's")]
 pub type pid_t = i32;
-
-/// Says of a new descriptor that nothing can be read yet, as nobody but its maker has the other end.
-///
-/// What was just registered counts as ready otherwise, and the first read only finds that it is not.
-fn has_nothing_yet<T: AsSource>(end: &Async<T>) {
-    let nothing: Result<()> = Err(ErrorKind::WouldBlock.into());
-    let _ = end.try_with(Direction::Read, |_| nothing);
-}

@@ -2,7 +2,7 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
-use super::has_nothing_yet;
+use super::fresh::has_nothing_yet;
 use crate::forward::{reads_by, writes_by};
 use crate::kernel::would_block;
 use crate::net::buffers::{READ_MAX, append};

@@ -1,7 +1,7 @@
 //! Connections of the Unix domain.
 
 use super::address::{address_of, explain, to_socket2};
-use super::has_nothing_yet;
+use super::fresh::has_nothing_yet;
 #[cfg(all(feature = "ucred", target_os = "linux"))]
 use super::ucred::UCred;
 use crate::net::options::{options, wraps};
