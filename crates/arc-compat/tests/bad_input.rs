@@ -1,7 +1,7 @@
 //! Senseless input to every constructor and option of arc-compat: each is refused by an
 //! error or a panic that says what is wrong, or does what its documentation says.
 
-use crate::bad_input_common::{fails, goes, panicked, panics};
+use crate::bad_input_common::{fails, goes, panicked, panics, refuses};
 use crate::common::{self, Result, listen, soon};
 use arc::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use arc::runtime::Runtime;
@@ -236,5 +236,35 @@ fn without_threads_tokio_is_not_entered() {
         crate::thread_limit::allow_threads(1000);
         let answer = arc_compat::tokio::enter(async { tokio::spawn(ready(42)).await });
         assert_eq!(runtime.block_on(answer).unwrap(), 42);
+    });
+}
+
+/// tokio's runtime, which the first one of arc-util's needs, has three threads. Of these the system
+/// starts none, or the first alone, or two. For want of the second, tokio's own builder panics.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_threads_for_tokio_no_runtime_is_built() {
+    let name = "bad_input::without_threads_for_tokio_no_runtime_is_built";
+    crate::thread_limit::with_limited_threads(name, || {
+        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+        let at_first = threads();
+        let kinds = [io::ErrorKind::WouldBlock, io::ErrorKind::Other, io::ErrorKind::WouldBlock];
+        for (left, kind) in kinds.into_iter().enumerate() {
+            crate::thread_limit::allow_threads(left);
+            let built = arc_util::runtime::Runtime::new();
+            let input = format!("{left} threads are left");
+            let text = "Resource temporarily unavailable";
+            refuses("runtime::Builder::build", &input, built, kind, text);
+
+            // What was started ends in the background, and must not be counted by the next limit.
+            while threads() > at_first {
+                std::thread::yield_now();
+            }
+        }
+
+        crate::thread_limit::allow_threads(1000);
+        let runtime = arc_util::runtime::Runtime::new().unwrap();
+        let task = async { tokio::spawn(ready(42)).await };
+        assert_eq!(runtime.block_on(task).unwrap(), 42);
     });
 }

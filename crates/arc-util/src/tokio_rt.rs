@@ -6,6 +6,7 @@
 
 use arc::runtime as core;
 use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::sync::{PoisonError, RwLock};
 use std::{future, io, process, thread};
@@ -25,11 +26,8 @@ static RUNTIME: RwLock<Option<(u32, &'static Handle)>> = RwLock::new(None);
 ///
 /// # Errors
 ///
-/// The system's: it has no descriptors or threads left.
-///
-/// # Panics
-///
-/// When the system starts arc's threads, but not the one of tokio's, which panics then.
+/// The system's: it has no descriptors or threads left. If it is tokio's thread that is not
+/// started, the error has the text of a panic of tokio's, and no number.
 pub fn handle() -> io::Result<&'static Handle> {
     // Without the lock for writing, which all threads would wait for.
     if let Some(handle) = running_handle() {
@@ -86,7 +84,7 @@ fn start() -> io::Result<&'static Handle> {
     builder.worker_threads(1).thread_name(THREAD_NAME).enable_all();
     let in_arc = beside.handle().clone();
     builder.on_thread_start(move || forget(in_arc.enter()));
-    let runtime = builder.build()?;
+    let runtime = build(&mut builder)?;
 
     let handle = runtime.handle().clone();
     let (sender, has_begun) = channel();
@@ -111,6 +109,17 @@ fn start() -> io::Result<&'static Handle> {
     // not got.
     let runtime: &'static Runtime = Box::leak(Box::new(runtime));
     Ok(runtime.handle())
+}
+
+/// Builds tokio's runtime. Its builder panics if the system does not start the thread: that is the
+/// error here, as it is where one of arc's is not started.
+fn build(builder: &mut Builder) -> io::Result<Runtime> {
+    // What was made until then is dropped while it unwinds, and nobody uses the builder again.
+    let built = catch_unwind(AssertUnwindSafe(|| builder.build()));
+    built.unwrap_or_else(|panic| {
+        let text = panic.downcast::<String>().map_or_else(|_| String::new(), |text| *text);
+        Err(io::Error::other(format!("tokio's runtime cannot be started: {text}")))
+    })
 }
 
 /// Puts tokio's context on the threads of what is built next.

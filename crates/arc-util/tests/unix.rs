@@ -4,9 +4,11 @@
 
 use crate::common::{Folder, all_text, kind, soon};
 use arc_util::io::{AsyncReadExt, AsyncWriteExt};
+use arc_util::net::unix::pipe;
 use arc_util::net::{UnixDatagram, UnixListener, UnixStream};
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use rustix::io::Errno;
+use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -362,6 +364,63 @@ mod linux {
         assert_eq!(kind(receiver.try_recv_from(&mut buffer)), ErrorKind::WouldBlock);
         assert!(sender.try_send_to(b"mine", &path).is_ok());
     }
+
+    /// The one who polls has no event to wait for either, and is woken all the same.
+    #[arc::test]
+    async fn who_polls_to_send_to_a_queue_that_is_full_is_woken() {
+        let folder = Folder::new("polled");
+        let path = folder.0.join("socket");
+        let receiver = UnixDatagram::bind(&path).unwrap();
+        let others = UnixDatagram::unbound().unwrap();
+        while others.try_send_to(b"other", &path).is_ok() {}
+        let sender = UnixDatagram::unbound().unwrap();
+        let polls = Counter::default();
+        let sending =
+            counted(&polls, poll_fn(|context| sender.poll_send_to(context, b"mine", &path)));
+        let receiving = async {
+            // Until it has found the queue full more than once.
+            while polls.get() < 3 {
+                arc::task::yield_now().await;
+            }
+            let mut buffer = [0; 8];
+            while buffer[..4] != *b"mine" {
+                receiver.recv(&mut buffer).await.unwrap();
+            }
+        };
+        let (sent, ()) = soon(async { arc_util::join!(sending, receiving) }).await;
+        assert_eq!(sent.unwrap(), 4);
+        let none = poll_fn(|context| sender.poll_send_to(context, b"", folder.0.join("none")));
+        assert_eq!(kind(none.await), ErrorKind::NotFound);
+    }
+}
+
+/// Nobody else has an end of them yet. The kernel is not asked.
+#[arc::test]
+async fn what_has_just_been_made_can_be_written_and_not_read() {
+    let (near, far) = UnixStream::pair().unwrap();
+    for end in [&near, &far] {
+        assert!(end.readable().now_or_never().is_none());
+        assert!(end.writable().now_or_never().is_some());
+    }
+    far.try_write(b"stream").unwrap();
+    soon(near.readable()).await.unwrap();
+    assert_eq!(near.try_read(&mut [0; 8]).unwrap(), 6);
+
+    let (near, far) = UnixDatagram::pair().unwrap();
+    for end in [&near, &far] {
+        assert!(end.readable().now_or_never().is_none());
+        assert!(end.writable().now_or_never().is_some());
+    }
+    far.try_send(b"datagram").unwrap();
+    soon(near.readable()).await.unwrap();
+    assert_eq!(near.try_recv(&mut [0; 8]).unwrap(), 8);
+
+    let (sender, receiver) = pipe::pipe().unwrap();
+    assert!(receiver.readable().now_or_never().is_none());
+    assert!(sender.writable().now_or_never().is_some());
+    sender.try_write(b"pipe").unwrap();
+    soon(receiver.readable()).await.unwrap();
+    assert_eq!(receiver.try_read(&mut [0; 8]).unwrap(), 4);
 }
 
 #[arc::test]

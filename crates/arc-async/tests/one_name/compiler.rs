@@ -15,6 +15,12 @@ struct Row {
     after: &'static str,
 }
 
+const SERVE: &str = "pub async fn run(listener: arc::net::TcpListener, router: axum::Router) {
+        axum::serve(listener, router).await.unwrap();
+    }
+
+    fn main() {}";
+
 const PEER: &str = "pub use arc::net::unix::UCred;
 
     pub fn peer(stream: &arc::net::UnixStream) -> arc::io::Result<u32> {
@@ -88,11 +94,7 @@ const ROWS: [Row; 9] = [
     },
     Row {
         name: "serve",
-        before: "pub async fn run(listener: arc::net::TcpListener, router: axum::Router) {
-                axum::serve(listener, router).await.unwrap();
-            }
-
-            fn main() {}",
+        before: SERVE,
         errors: &["cannot find function `serve` in crate `axum`"],
         after: "pub async fn run(listener: arc::net::TcpListener, router: axum::Router) {
                 arc::compat::axum::serve(listener, router).await.unwrap();
@@ -190,4 +192,21 @@ fn each_error_is_mended_by_what_the_page_says() {
     let features = format!("{FEATURES}, \"test-util\", \"ucred\"");
     let package = Package::write("compiler-after", &dependencies(&features), &after);
     assert_eq!(package.errors_of_all(), "");
+}
+
+/// The program's axum has its feature `tokio`. So it needs a package of its own.
+#[test]
+fn a_listener_goes_to_axums_own_serve_as_the_page_says() {
+    let arcs = SERVE.replace("axum::serve", "arc::compat::axum::serve");
+    let kept = SERVE.replace("serve(listener", "serve(arc::compat::axum::listener(listener)");
+    let programs = [("before", SERVE.to_owned()), ("arcs", arcs), ("kept", kept)];
+
+    let axum = axum().replace("features = [", "features = [\"http1\", \"tokio\", ");
+    let dependencies = arc("\"axum\", \"tokio-rt\"") + &axum;
+    let package = Package::write("compiler-listener", &dependencies, &programs);
+
+    let errors = package.errors("before");
+    assert!(errors.contains("the trait `Listener` is not implemented for"), "{errors}");
+    assert_eq!(package.errors("arcs"), "");
+    assert_eq!(package.errors("kept"), "");
 }

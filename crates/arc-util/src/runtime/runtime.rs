@@ -201,8 +201,12 @@ impl Builder {
     ///
     /// The system's, with its number: it has no descriptors left for the reactor ("Too many open
     /// files"), or does not start a thread ("Resource temporarily unavailable"). The threads that
-    /// were started already have ended when this returns. With the feature `tokio-rt` the same
-    /// holds for tokio's runtime, which the first call starts.
+    /// were started already have ended when this returns.
+    ///
+    /// With the feature `tokio-rt`, the first call starts tokio's runtime, and returns the same
+    /// errors for it. But tokio's own builder panics if the system does not start its thread. The
+    /// panic is printed, and is an error without a number here. In a program that was built with
+    /// `panic = "abort"` it ends the process.
     pub fn build(&mut self) -> io::Result<Runtime> {
         tokio_rt::prepare()?;
         observer::attach();

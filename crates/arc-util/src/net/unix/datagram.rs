@@ -1,6 +1,7 @@
 //! Datagram sockets of the Unix domain.
 
 use super::address::{address_of, explain};
+use super::fresh::has_nothing_yet;
 use crate::net::buffers::{DATAGRAM_MAX, append};
 use crate::net::datagrams::datagrams;
 use crate::net::options::{options, wraps};
@@ -96,7 +97,10 @@ impl UnixDatagram {
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (left, right) = net::UnixDatagram::pair()?;
-        Ok((Self::from_std(left)?, Self::from_std(right)?))
+        let pair = (Self::from_std(left)?, Self::from_std(right)?);
+        has_nothing_yet(&pair.0);
+        has_nothing_yet(&pair.1);
+        Ok(pair)
     }
 
     /// Makes the socket at a path, or with an abstract name, the only peer of this one.
@@ -139,6 +143,44 @@ impl UnixDatagram {
             }
 
             wait = WAIT_MAX.min(wait * 2);
+        }
+    }
+
+    /// Polls until a datagram has been sent to a path, or to an abstract name.
+    ///
+    /// While the receiver's queue is full, a task of the runtime's wakes the caller after 10 ms:
+    /// there is no event, as [`send_to`](Self::send_to) says.
+    ///
+    /// # Errors
+    ///
+    /// As `send_to`.
+    ///
+    /// # Panics
+    ///
+    /// Outside a runtime, if the receiver's queue is full.
+    #[track_caller]
+    pub fn poll_send_to(
+        &self,
+        context: &mut Context<'_>,
+        datagram: &[u8],
+        path: impl AsRef<Path>,
+    ) -> Poll<io::Result<usize>> {
+        let address = address_of(path.as_ref())?;
+        loop {
+            ready!(self.poll_send_ready(context))?;
+            match self.0.get_ref().send_to_addr(datagram, &address) {
+                // Between two polls there is no place for a timer but in a task.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let waker = context.waker().clone();
+                    arc::spawn(async move {
+                        sleep(WAIT_MAX).await;
+                        waker.wake();
+                    });
+                    return Poll::Pending;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                sent => return Poll::Ready(sent),
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod address;
 mod datagram;
+mod fresh;
 mod listener;
 pub mod pipe;
 mod socket;

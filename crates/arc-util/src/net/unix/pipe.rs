@@ -2,6 +2,7 @@
 //!
 //! Both ends dereference to their [`Async`], which has `readable`, `writable` and so on.
 
+use super::fresh::has_nothing_yet;
 use crate::forward::{reads_by, writes_by};
 use crate::kernel::would_block;
 use crate::net::buffers::{READ_MAX, append};
@@ -48,7 +49,9 @@ use std::pin::Pin;
 #[track_caller]
 pub fn pipe() -> Result<(Sender, Receiver)> {
     let (reader, writer) = std::io::pipe()?;
-    Ok((Sender(Async::new(writer)?), Receiver(Async::new(reader)?)))
+    let (sender, receiver) = (Sender(Async::new(writer)?), Receiver(Async::new(reader)?));
+    has_nothing_yet(&receiver.0);
+    Ok((sender, receiver))
 }
 
 /// Says how to open a pipe that has a path.

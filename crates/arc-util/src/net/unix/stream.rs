@@ -1,6 +1,7 @@
 //! Connections of the Unix domain.
 
 use super::address::{address_of, explain, to_socket2};
+use super::fresh::has_nothing_yet;
 #[cfg(all(feature = "ucred", target_os = "linux"))]
 use super::ucred::UCred;
 use crate::net::options::{options, wraps};
@@ -127,7 +128,10 @@ impl UnixStream {
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (left, right) = net::UnixStream::pair()?;
-        Ok((Self::from_std(left)?, Self::from_std(right)?))
+        let pair = (Self::from_std(left)?, Self::from_std(right)?);
+        has_nothing_yet(&pair.0);
+        has_nothing_yet(&pair.1);
+        Ok(pair)
     }
 
     /// Returns the identity of the process at the other end.
