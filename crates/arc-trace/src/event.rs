@@ -205,8 +205,8 @@ pub struct Record {
     /// Nanoseconds of the recorder's clock. To read the clock is most of what an event costs, so
     /// what only adds to the event before it has the time of that one: `Ready`, `OutOfBudget`, what
     /// a task waits for, gets and gives back, and values that are sent and received. So has what a
-    /// worker does right after a poll (it begins the next one, asks the kernel or falls asleep), and
-    /// the step by which a task is woken because of what the kernel has told.
+    /// worker does right after a poll (it begins the next one, asks the kernel or falls asleep),
+    /// and the step by which a task is woken because of what the kernel has told.
     pub at: u64,
     /// What happened.
     pub event: Event,
