@@ -234,12 +234,18 @@ pub fn tell(event: impl FnMut(&dyn Observer)) {
 
 fn tell_from(first: &'static Node, mut event: impl FnMut(&dyn Observer)) {
     let mut next = Some(first);
-    while let Some(node) = next {
+    while next.is_some() {
+        let tell_all = || {
+            while let Some(node) = next {
+                // Before the call: those behind one that panics are told all the same.
+                next = node.next.get().copied();
+                event(&*node.observer);
+            }
+        };
         // What a panic carries is leaked: its drop may panic, too.
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| event(&*node.observer))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(tell_all)) {
             std::mem::forget(panic);
         }
-        next = node.next.get().copied();
     }
 }
 
@@ -249,4 +255,37 @@ pub fn tick(runtime: u64, since: Duration) -> bool {
     let mut is_watched = false;
     tell(|it| is_watched |= it.tick(runtime, since));
     is_watched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Adds its number, and may panic then.
+    struct Adds {
+        to: &'static AtomicU64,
+        number: u64,
+        panics: bool,
+    }
+
+    impl Observer for Adds {
+        fn awake(&self) {
+            self.to.fetch_add(self.number, Ordering::Relaxed);
+            assert!(!self.panics, "on purpose");
+        }
+    }
+
+    /// Whoever panics keeps no event from the others, nor from itself the next time.
+    #[test]
+    fn all_are_told_once_whoever_panics() {
+        static SUM: AtomicU64 = AtomicU64::new(0);
+        for (number, panics) in [(1, false), (10, true), (100, true), (1_000, false)] {
+            attach(Adds { to: &SUM, number, panics });
+        }
+        for times in 1..=3 {
+            tell(|it| it.awake());
+            assert_eq!(SUM.load(Ordering::Relaxed), 1_111 * times);
+        }
+    }
 }

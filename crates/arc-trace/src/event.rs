@@ -204,9 +204,9 @@ pub enum Event {
 pub struct Record {
     /// Nanoseconds of the recorder's clock. To read the clock is most of what an event costs, so
     /// what only adds to the event before it has the time of that one: `Ready`, `OutOfBudget`, what
-    /// a task waits for, gets and gives back, and values that are sent and received. So has the
-    /// step by which a poll begins right after another one, and that by which a task is woken
-    /// because of what the kernel has told.
+    /// a task waits for, gets and gives back, and values that are sent and received. So has what a
+    /// worker does right after a poll (it begins the next one, asks the kernel or falls asleep),
+    /// and the step by which a task is woken because of what the kernel has told.
     pub at: u64,
     /// What happened.
     pub event: Event,
@@ -382,6 +382,7 @@ impl Event {
             // The future of a `block_on` is the other way round: it comes by `keep_now`.
             Self::Step { number, .. } if number.is_multiple_of(2) => Time::BeginOfPoll,
             Self::Step { .. } => Time::Wake,
+            Self::AsksKernel { .. } | Self::Sleeps => Time::AfterPoll,
             _ => Time::Now,
         }
     }
@@ -406,6 +407,8 @@ pub(crate) enum Time {
     Now,
     /// The clock is read, unless the thread has just ended another poll.
     BeginOfPoll,
+    /// The same, and the thread runs nothing of the program in between.
+    AfterPoll,
     /// The clock is read, unless the thread wakes one task after the other because of what the
     /// kernel has told.
     Wake,

@@ -1,7 +1,7 @@
 //! Which task each thread polls now, and what that poll asks for and gives up.
 
 use crate::switch::is_recording;
-use crate::waiting::On;
+use crate::waiting::{AskedFor, On};
 use crate::waits::{self, Asked};
 use std::cell::{Cell, RefCell};
 
@@ -99,7 +99,7 @@ pub(crate) fn moves() {
 
 /// The task that is polled waits for this. The waiter is the place in memory of the future that
 /// does, or 0.
-pub(crate) fn waits_for(waiter: u64, on: On) {
+pub(crate) fn waits_for(waiter: u64, on: AskedFor<'_>) {
     let asked = NOW.try_with(|now| {
         now.told.set(now.told.get() + 1);
         let (task, step, told) = (now.task.get(), now.step.get(), now.told.get());

@@ -63,7 +63,7 @@ impl Observer for Recorder {
     }
 
     fn queued(&self, task: u64, note: &Note) {
-        tell::step(task, note.steps());
+        tell_if_on!(queued(task, note.steps()));
     }
 
     fn begins(&self, task: u64, note: &Note) {
@@ -74,12 +74,18 @@ impl Observer for Recorder {
                 threads::is_ours();
                 JOB.set(task);
             }
-            Kind::BlockOn => ROOT_STEP.set(note.steps()),
+            Kind::BlockOn => {
+                ROOT_STEP.set(note.steps());
+                return tell::step(task, note.steps());
+            }
         }
-        tell::step(task, note.steps());
+        tell_if_on!(begins(task, note.steps()));
     }
 
     fn ends(&self, task: u64) {
+        if !is_on() {
+            return;
+        }
         if recorder::main() == Some(task) {
             // Such a poll has two steps: it ends by the one after that by which it began.
             tell::step(task, ROOT_STEP.get() + 1);
@@ -87,7 +93,7 @@ impl Observer for Recorder {
             // Its end is told next.
             JOB.set(0);
         } else {
-            tell_if_on!(polled(task));
+            tell::polled(task);
         }
     }
 
@@ -170,10 +176,7 @@ impl Observer for Recorder {
     }
 
     fn kernel_told(&self, ready: &[(i64, [bool; 2])]) {
-        tell_if_on!(kernel_told());
-        for &(source, directions) in ready {
-            tell_if_on!(ready(source, directions));
-        }
+        tell_if_on!(kernel_told(ready));
     }
 
     fn closes(&self, runtime: u64) {

@@ -106,6 +106,7 @@ impl Mine {
                 Time::Now => true,
                 // From here on the program runs.
                 Time::BeginOfPoll => self.last_read.replace(Last::Other) != Last::Polled,
+                Time::AfterPoll => self.last_read.get() != Last::Polled,
                 Time::Wake => self.last_read.get() != Last::KernelTold,
             };
             if is_read {
@@ -113,11 +114,23 @@ impl Mine {
                 self.last_read.set(last);
             }
 
-            if shelf.ring.is_at_segment() {
-                self.keep_place(shelf);
-            }
-            shelf.ring.push(self.last.get(), words);
+            self.push(shelf, words);
         }
+    }
+
+    /// Keeps events that add to the one that the thread has just told.
+    fn keep_also(&self, events: impl Iterator<Item = Event>) {
+        if let Some(shelf) = &*self.shelf.borrow() {
+            events.for_each(|event| self.push(shelf, event.to_words()));
+        }
+    }
+
+    #[inline(always)]
+    fn push(&self, shelf: &Shelf, words: [u64; 2]) {
+        if shelf.ring.is_at_segment() {
+            self.keep_place(shelf);
+        }
+        shelf.ring.push(self.last.get(), words);
     }
 
     /// Tells again and again which worker this is, which `block_on`, and which runtime has ended
@@ -184,6 +197,13 @@ pub(crate) fn keep(event: Event) {
 #[inline(always)]
 pub(crate) fn keep_now(event: Event) {
     keep_words(event.to_words(), Time::Now, event.last());
+}
+
+/// Keeps events that add to the one that this thread has just told: they get its time.
+pub(crate) fn keep_also(events: impl Iterator<Item = Event>) {
+    if is_recording() {
+        let _ = MINE.try_with(|mine| mine.keep_also(events));
+    }
 }
 
 fn keep_words(words: [u64; 2], time: Time, last: Last) {

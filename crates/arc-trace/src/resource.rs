@@ -280,7 +280,8 @@ impl Resource {
 
     /// A recording knows it from now on.
     pub(crate) fn make_known(self: &Arc<Self>) {
-        if self.is_known.swap(true, Ordering::Relaxed) {
+        // Looked at first: to write there stops all other cores that use the resource.
+        if self.is_known.load(Ordering::Relaxed) || self.is_known.swap(true, Ordering::Relaxed) {
             return;
         }
         let mut known = lock(&KNOWN);

@@ -7,7 +7,7 @@ use crate::environment::is_on;
 use crate::event::Event;
 use crate::listen;
 use crate::now;
-use crate::recorder::{self, clock, keep, keep_now};
+use crate::recorder::{self, clock, keep, keep_also, keep_now};
 use crate::recording::Origin;
 use crate::resource::{Holder, Resource};
 use crate::sources;
@@ -65,15 +65,12 @@ pub fn step(task: u64, number: u64) {
     }
 
     let is_even = number.is_multiple_of(2);
-    // A poll begins or ends here. (At an odd step it may also be some task's that goes on.)
-    let operations = if is_even { OPERATIONS.replace(0) } else { 0 };
-
     match recorder::main() == Some(task) {
         // The future of a `block_on` is polled from an odd step to an even one.
         true if is_even => {
             listen::tell(|it| it.ends(task));
             now::ends_main(task);
-            keep(Event::Polled { task, operations });
+            keep(Event::Polled { task, operations: OPERATIONS.replace(0) });
             keep(Event::Step { task, number });
         }
         true => {
@@ -82,19 +79,26 @@ pub fn step(task: u64, number: u64) {
             now::begins_main(task, number);
         }
         // Any other task enters a queue at an odd step, and is polled from an even one on.
-        false if is_even => {
-            listen::tell(|it| it.begins(task));
-            keep(Event::Step { task, number });
-            now::begins(task, number);
-        }
-        // At its first step it enters a queue without having been woken.
-        false => {
-            if number > 1 {
-                listen::tell(|it| it.woken(task));
-            }
-            keep(Event::Step { task, number });
-        }
+        false if is_even => begins(task, number),
+        false => queued(task, number),
     }
+}
+
+/// A poll of a task begins, which is no future of a `block_on`.
+pub fn begins(task: u64, number: u64) {
+    OPERATIONS.set(0);
+    listen::tell(|it| it.begins(task));
+    keep(Event::Step { task, number });
+    now::begins(task, number);
+}
+
+/// A task enters a queue.
+pub fn queued(task: u64, number: u64) {
+    // At its first step it has not been woken.
+    if number > 1 {
+        listen::tell(|it| it.woken(task));
+    }
+    keep(Event::Step { task, number });
 }
 
 /// A poll has ended.
@@ -172,15 +176,12 @@ pub fn asks_kernel(waits: bool) {
     keep(Event::AsksKernel { waits });
 }
 
-/// The kernel has answered.
-pub fn kernel_told() {
+/// The kernel has answered, and reports these sources. The flags are those of reading and writing.
+pub fn kernel_told(sources: &[(i64, [bool; 2])]) {
+    waits::ready(sources);
     keep(Event::KernelTold);
-}
-
-/// The kernel reports a source. The flags are those of reading and writing.
-pub fn ready(source: i64, [read, write]: [bool; 2]) {
-    waits::ready(source, [read, write]);
-    keep(Event::Ready { source, read, write });
+    let ready = sources.iter().map(|&(source, [read, write])| Event::Ready { source, read, write });
+    keep_also(ready);
 }
 
 /// The task waits for a source. `direction` is 0 for reading and 1 for writing. A future gives its
@@ -260,7 +261,7 @@ pub fn waits_for(
     listen::tell(|it| it.waits(now::task(), resource, line));
 
     let (waiter, permits) = (waiter as u64, permits.into());
-    now::waits_for(waiter, On::Resource { resource: resource.clone(), line, permits });
+    now::waits_for(waiter, On::Resource { resource, line, permits });
 
     // A line is told of by its number: an event has no room for it.
     if is_recording() {

@@ -15,7 +15,7 @@ const SAME_DEADLINE: u64 = 1_000_000;
 
 /// What a poll asked for and did not get.
 #[derive(Clone, Debug)]
-pub(crate) enum On {
+pub(crate) enum On<R = Arc<Resource>> {
     Io {
         source: i64,
         write: bool,
@@ -28,12 +28,15 @@ pub(crate) enum On {
     },
     Turn,
     Resource {
-        resource: Arc<Resource>,
+        resource: R,
         line: Option<&'static Location<'static>>,
         /// How many permits. Zero: it is something else.
         permits: u64,
     },
 }
+
+/// The same while it is told. Most polls ask for what is known already: then it need not be kept.
+pub(crate) type AskedFor<'a> = On<&'a Arc<Resource>>;
 
 /// Something that a task has asked for and not got.
 #[derive(Clone, Debug)]
@@ -47,8 +50,8 @@ pub(crate) struct Open {
     pub(crate) asked: u64,
     /// How many waits its thread had told of then.
     pub(crate) told: u64,
-    /// How many events of the kernel had been told of then.
-    pub(crate) events: u64,
+    /// How many looks at the kernel had brought something by then.
+    pub(crate) looks: u64,
     /// A future that has ended meanwhile had asked for it.
     pub(crate) is_given_up: bool,
 }
@@ -79,22 +82,37 @@ pub(crate) fn handle(task: u64) -> u64 {
     1 << 63 | task
 }
 
+impl AskedFor<'_> {
+    /// What is kept of it.
+    pub(crate) fn owned(self) -> On {
+        match self {
+            Self::Io { source, write } => On::Io { source, write },
+            Self::Time { deadline } => On::Time { deadline },
+            Self::Task { task } => On::Task { task },
+            Self::Turn => On::Turn,
+            Self::Resource { resource, line, permits } => {
+                On::Resource { resource: resource.clone(), line, permits }
+            }
+        }
+    }
+}
+
 impl On {
-    /// Whether two polls have asked for the same thing.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    /// Whether another poll asks for the same thing.
+    pub(crate) fn is_same(&self, other: &AskedFor<'_>) -> bool {
         match (self, other) {
-            (Self::Io { source, write }, Self::Io { source: of, write: to }) => {
+            (Self::Io { source, write }, On::Io { source: of, write: to }) => {
                 (source, write) == (of, to)
             }
-            (Self::Time { deadline }, Self::Time { deadline: other }) => {
+            (Self::Time { deadline }, On::Time { deadline: other }) => {
                 deadline.abs_diff(*other) < SAME_DEADLINE
             }
-            (Self::Task { task }, Self::Task { task: other }) => task == other,
-            (Self::Turn, Self::Turn) => true,
+            (Self::Task { task }, On::Task { task: other }) => task == other,
+            (Self::Turn, On::Turn) => true,
             // The line counts, too: a loop may ask for one lock at two places.
             (
                 Self::Resource { resource, line, permits },
-                Self::Resource { resource: of, line: at, permits: wanted },
+                On::Resource { resource: of, line: at, permits: wanted },
             ) => resource.id == of.id && line == at && permits == wanted,
             _ => false,
         }

@@ -23,14 +23,14 @@ use crate::recording::Recording;
 use crate::switch::is_recording;
 pub use crate::threads::others_go_on;
 pub use crate::waiting::Waiting;
-use crate::waiting::{On, Open, make_known};
+use crate::waiting::{AskedFor, On, Open, make_known};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
-/// How many tables there are, so that workers seldom meet at one.
-const TABLES: usize = 64;
+/// How many tables there are, so that workers seldom meet at one, and few tasks share one.
+const TABLES: usize = 256;
 
 /// So many waits of one task are known.
 const WAITS_MAX: usize = 1_024;
@@ -85,8 +85,6 @@ impl Entry {
             return;
         }
         self.step = step;
-        // Its next turn has come.
-        self.waits.retain(|wait| !matches!(wait.on, On::Turn));
         if is_recording() {
             // The poll has just been recorded.
             self.since = recorder::last();
@@ -120,27 +118,83 @@ impl Hasher for IdHasher {
     }
 }
 
-type Table = HashMap<u64, Entry, BuildHasherDefault<IdHasher>>;
+type ById<T> = HashMap<u64, T, BuildHasherDefault<IdHasher>>;
 
-static TASKS: LazyLock<[Mutex<Table>; TABLES]> =
-    LazyLock::new(|| std::array::from_fn(|_| Mutex::default()));
+/// What is kept of some tasks.
+///
+/// Each poll comes here, and often on another core than the one before. What it costs is to fetch
+/// the memory that the other core has written, one piece after the other. So a task has its place
+/// in the table itself, and only those that find it taken are in a map.
+struct Table {
+    first: Option<(u64, Entry)>,
+    others: ById<Entry>,
+}
+
+impl Table {
+    const fn new() -> Self {
+        Self { first: None, others: HashMap::with_hasher(BuildHasherDefault::new()) }
+    }
+
+    fn get(&mut self, task: u64) -> Option<&mut Entry> {
+        match &mut self.first {
+            Some((id, entry)) if *id == task => Some(entry),
+            _ => self.others.get_mut(&task),
+        }
+    }
+
+    #[inline]
+    fn get_or_insert(&mut self, task: u64) -> &mut Entry {
+        // The place may have become free since the task came into the map.
+        if self.first.is_none() && !self.others.contains_key(&task) {
+            self.first = Some((task, Entry::new()));
+        }
+        match &mut self.first {
+            Some((id, entry)) if *id == task => entry,
+            _ => self.others.entry(task).or_insert_with(Entry::new),
+        }
+    }
+
+    fn remove(&mut self, task: u64) -> Option<Entry> {
+        let first = self.first.take_if(|(id, _)| *id == task);
+        first.map(|(_, entry)| entry).or_else(|| self.others.remove(&task))
+    }
+
+    /// Takes the tasks of a runtime out.
+    fn remove_runtime(&mut self, runtime: u64) -> Vec<Entry> {
+        let is_its = |entry: &Entry| entry.runtime == Some(runtime);
+        let first = self.first.take_if(|(_, entry)| is_its(entry));
+        let others = self.others.extract_if(|_, entry| is_its(entry));
+        first.into_iter().chain(others).map(|(_, entry)| entry).collect()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, &Entry)> {
+        let first = self.first.iter().map(|(task, entry)| (*task, entry));
+        first.chain(self.others.iter().map(|(task, entry)| (*task, entry)))
+    }
+}
+
+/// Two cores that use two tables do not wait for each other's memory.
+#[repr(align(128))]
+struct Place(Mutex<Table>);
+
+static TASKS: [Place; TABLES] = [const { Place(Mutex::new(Table::new())) }; TABLES];
 
 fn table(task: u64) -> MutexGuard<'static, Table> {
-    lock(&TASKS[task as usize % TABLES])
+    lock(&TASKS[task as usize % TABLES].0)
 }
 
 /// A poll has begun.
 pub(crate) fn polls(task: u64, step: u64) {
-    table(task).entry(task).or_insert_with(Entry::new).begin(step);
+    table(task).get_or_insert(task).begin(step);
 }
 
 /// Keeps what a poll asks for and does not get.
-pub(crate) fn keep(asked: &Asked, on: On) {
+pub(crate) fn keep(asked: &Asked, on: AskedFor<'_>) {
     let Asked { task, step, told, waiter, has_moved } = *asked;
     // What the kernel reports after this ends the wait of a `poll_` function.
-    let events = EVENTS.load(Ordering::Relaxed);
+    let looks = LOOKS.load(Ordering::Relaxed);
     let mut table = table(task);
-    let entry = table.entry(task).or_insert_with(Entry::new);
+    let entry = table.get_or_insert(task);
     entry.begin(step);
     if has_moved {
         entry.moved = step;
@@ -153,14 +207,15 @@ pub(crate) fn keep(asked: &Asked, on: On) {
         is_same_future || (waiter == wait.waiter && wait.on.is_same(&on))
     };
     if let Some(wait) = entry.waits.iter_mut().find(is_it) {
-        // Another future may have come to the place of one that was moved away.
-        if !wait.on.is_same(&on) {
+        // Another future may have come to the place of one that was moved away. And a turn ends
+        // with each poll.
+        if (waiter > 0 && !wait.on.is_same(&on)) || matches!(on, On::Turn) {
             wait.since = clock();
-            wait.on = on;
+            wait.on = on.owned();
         }
         wait.asked = step;
         wait.told = told;
-        wait.events = events;
+        wait.looks = looks;
         wait.is_given_up = false;
         return;
     }
@@ -172,19 +227,20 @@ pub(crate) fn keep(asked: &Asked, on: On) {
 
     // The clock is read for a new wait alone, and not each time that a poll asks again.
     let since = clock();
-    entry.waits.push(Open { waiter, on, since, asked: step, told, events, is_given_up: false });
+    let on = on.owned();
+    entry.waits.push(Open { waiter, on, since, asked: step, told, looks, is_given_up: false });
 }
 
 /// Some waits of a task are over.
 pub(crate) fn end(task: u64, is_over: impl Fn(&Open) -> bool) {
-    if let Some(entry) = table(task).get_mut(&task) {
+    if let Some(entry) = table(task).get(task) {
         entry.end(is_over);
     }
 }
 
 /// Some waits of a task are given up.
 pub(crate) fn give_up(task: u64, is_it: impl Fn(&Open) -> bool) {
-    if let Some(entry) = table(task).get_mut(&task) {
+    if let Some(entry) = table(task).get(task) {
         let given_up = |wait: &&mut Open| is_it(wait);
         entry.waits.iter_mut().filter(given_up).for_each(|wait| wait.is_given_up = true);
     }
@@ -192,27 +248,37 @@ pub(crate) fn give_up(task: u64, is_it: impl Fn(&Open) -> bool) {
 
 /// A poll has spawned or sent something. (If nothing is kept of its task, that may have ended.)
 pub(crate) fn moves(task: u64, step: u64) {
-    if let Some(entry) = table(task).get_mut(&task) {
+    if let Some(entry) = table(task).get(task) {
         entry.moved = step;
     }
 }
 
-/// How many events of the kernel were told of, and for each source that of its last one, for
-/// reading and for writing.
-static EVENTS: AtomicU64 = AtomicU64::new(0);
-static LAST_EVENTS: LazyLock<Mutex<HashMap<i64, [u64; 2]>>> = LazyLock::new(Default::default);
+/// How many looks at the kernel have brought something, and for each source which of them has
+/// reported it last, for reading and for writing.
+static LOOKS: AtomicU64 = AtomicU64::new(0);
+static REPORTED: Mutex<ById<[u64; 2]>> =
+    Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
 
-/// The kernel has reported a source. What waits for it by a `poll_` function is woken, and has to
-/// ask again.
-pub(crate) fn ready(source: i64, directions: [bool; 2]) {
-    let number = EVENTS.fetch_add(1, Ordering::Relaxed) + 1;
-    let mut all = lock(&LAST_EVENTS);
-    let last = all.entry(source).or_default();
-    for direction in [0, 1] {
-        if directions[direction] {
-            last[direction] = number;
+/// The kernel has reported these sources. What waits for them by a `poll_` function is woken, and
+/// has to ask again.
+pub(crate) fn ready(sources: &[(i64, [bool; 2])]) {
+    if sources.is_empty() {
+        return;
+    }
+    let mut all = lock(&REPORTED);
+    let look = LOOKS.load(Ordering::Relaxed) + 1;
+    for &(source, directions) in sources {
+        let last = all.entry(source as u64).or_default();
+        for direction in [0, 1] {
+            if directions[direction] {
+                last[direction] = look;
+            }
         }
     }
+
+    // Behind the rest: whoever asks from now on asks after this look. The lock makes one thread at
+    // a time count.
+    LOOKS.store(look, Ordering::Relaxed);
 }
 
 /// The runtimes that have a worker and have not ended.
@@ -230,21 +296,21 @@ pub fn runtimes() -> usize {
 
 /// The future of a `block_on` is being polled. Nobody else knows that.
 pub(crate) fn unsettle(task: u64) {
-    if let Some(entry) = table(task).get_mut(&task) {
+    if let Some(entry) = table(task).get(task) {
         entry.is_settled = false;
     }
 }
 
 /// The future of a `block_on` has been polled.
 pub(crate) fn settle(task: u64) {
-    if let Some(entry) = table(task).get_mut(&task) {
+    if let Some(entry) = table(task).get(task) {
         entry.is_settled = true;
     }
 }
 
 /// The task has ended.
 pub(crate) fn forget(task: u64) {
-    let entry = table(task).remove(&task);
+    let entry = table(task).remove(task);
     drop(entry);
 }
 
@@ -252,10 +318,9 @@ pub(crate) fn forget(task: u64) {
 pub(crate) fn forget_runtime(runtime: u64) {
     lock(&RUNTIMES).remove(&runtime);
 
-    for table in TASKS.iter() {
+    for Place(table) in &TASKS {
         // They are dropped when the lock is free again.
-        let is_its = |_: &u64, entry: &mut Entry| entry.runtime == Some(runtime);
-        let entries: Vec<_> = lock(table).extract_if(is_its).collect();
+        let entries = lock(table).remove_runtime(runtime);
         drop(entries);
     }
 }
@@ -285,15 +350,15 @@ pub fn mains() -> Vec<u64> {
 pub fn waiting() -> Vec<Waiting> {
     let now = clock();
     // Before the waits: what is told meanwhile ends none of them.
-    let last_events = lock(&LAST_EVENTS).clone();
+    let reported = lock(&REPORTED).clone();
 
     let mut all = Vec::new();
-    for table in TASKS.iter() {
+    for Place(table) in &TASKS {
         let of_table = lock(table);
         // The future of a `block_on` is polled from an odd step on.
         let is_known = |entry: &Entry| entry.is_settled || entry.step.is_multiple_of(2);
         let known = of_table.iter().filter(|(_, entry)| is_known(entry));
-        all.extend(known.map(|(&task, entry)| entry.waiting(task, now, &last_events)));
+        all.extend(known.map(|(task, entry)| entry.waiting(task, now, &reported)));
     }
 
     all.sort_by_key(|waiting: &Waiting| waiting.task);
@@ -301,7 +366,7 @@ pub fn waiting() -> Vec<Waiting> {
 }
 
 impl Entry {
-    fn waiting(&self, task: u64, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> Waiting {
+    fn waiting(&self, task: u64, now: u64, reported: &ById<[u64; 2]>) -> Waiting {
         let mut waiting = Waiting {
             task,
             step: self.step,
@@ -317,7 +382,7 @@ impl Entry {
         for wait in &self.waits {
             // The last poll has asked for it, and so it is what the task waits for at any rate.
             let is_asked = wait.asked == self.step && !wait.is_given_up;
-            if !is_asked && is_over(wait, now, last_events) {
+            if !is_asked && is_over(wait, now, reported) {
                 continue;
             }
             let list = match (is_asked, wait.is_given_up) {
@@ -335,15 +400,15 @@ impl Entry {
 ///
 /// A future tells when it is dropped, and a `poll_` function tells nothing. Of what it has asked
 /// for, only what ends the wait is known.
-fn is_over(wait: &Open, now: u64, last_events: &HashMap<i64, [u64; 2]>) -> bool {
+fn is_over(wait: &Open, now: u64, reported: &ById<[u64; 2]>) -> bool {
     let by_function = wait.waiter == 0;
     match &wait.on {
         // Its next turn has come, or this would be its last poll.
         On::Turn => true,
         On::Time { deadline } => deadline.saturating_add(EXPIRED) < now,
         On::Io { source, write } => {
-            let last = last_events.get(source).map_or(0, |last| last[usize::from(*write)]);
-            by_function && last > wait.events
+            let last = reported.get(&(*source as u64)).map_or(0, |last| last[usize::from(*write)]);
+            by_function && last > wait.looks
         }
         On::Resource { resource, .. } => by_function && resource.is_gone(),
         On::Task { .. } => false,
@@ -356,4 +421,47 @@ pub fn recording() -> Recording {
     let waiting = waiting();
     make_known(&waiting);
     Recording { waiting, others_go_on: others_go_on(), ..recorder::take() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_of_one_table_are_found_whoever_comes_and_goes() {
+        let mut table = Table::new();
+        let steps = |table: &mut Table| [1, 2, 3].map(|task| table.get(task).map(|it| it.step));
+        for task in [1, 2] {
+            table.get_or_insert(task).begin(10 * task);
+        }
+        assert_eq!(steps(&mut table), [Some(10), Some(20), None]);
+
+        // The second one is in the map, and stays there when the place becomes free.
+        assert_eq!(table.remove(1).map(|it| it.step), Some(10));
+        table.get_or_insert(2).begin(22);
+        assert_eq!(steps(&mut table), [None, Some(22), None]);
+        assert!(table.first.is_none());
+
+        table.get_or_insert(3).begin(30);
+        assert!(table.first.is_some());
+        assert_eq!(steps(&mut table), [None, Some(22), Some(30)]);
+        let mut all: Vec<u64> = table.iter().map(|(task, _)| task).collect();
+        all.sort_unstable();
+        assert_eq!(all, [2, 3]);
+        assert!(table.remove(2).is_some() && table.remove(2).is_none());
+        assert_eq!(steps(&mut table), [None, None, Some(30)]);
+    }
+
+    #[test]
+    fn tasks_of_a_runtime_are_taken_out_of_the_place_and_of_the_map() {
+        let mut table = Table::new();
+        for (task, runtime) in [(1, 7), (2, 8), (3, 7), (4, 8)] {
+            table.get_or_insert(task).runtime = Some(runtime);
+        }
+        assert_eq!(table.remove_runtime(7).len(), 2);
+        assert!(table.get(1).is_none() && table.get(3).is_none());
+        assert_eq!(table.remove_runtime(7).len(), 0);
+        assert_eq!(table.remove_runtime(8).len(), 2);
+        assert_eq!(table.iter().count(), 0);
+    }
 }

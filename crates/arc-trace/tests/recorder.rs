@@ -7,6 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+thread_local! {
+    /// The time of a recording by hand.
+    static NOW: Cell<u64> = const { Cell::new(0) };
+}
+
 /// The process has one recorder, so one test at a time uses it.
 fn alone() -> MutexGuard<'static, ()> {
     static RECORDER: Mutex<()> = Mutex::new(());
@@ -76,13 +81,66 @@ fn event_without_a_time_has_that_of_the_one_before() {
         static TICKS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(100);
         TICKS.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
     });
-    tell::kernel_told();
-    tell::ready(5, [true, false]);
+    tell::kernel_told(&[(5, [true, false])]);
     tell::waits_for_io(0, 5, 0);
     tell::sleeps();
     let times: Vec<u64> =
         recorder.recording().threads[0].records.iter().map(|record| record.at).collect();
     assert_eq!(times, [101, 101, 101, 102]);
+}
+
+/// A worker that has ended a poll falls asleep or asks the kernel at once.
+#[test]
+fn what_a_worker_does_right_after_a_poll_has_the_time_of_its_end() {
+    let _alone = alone();
+    let recorder = ThreadRecorder::begin(|| NOW.get());
+    let told: [&dyn Fn(); 7] = [
+        &|| tell::polled(301),
+        &tell::sleeps,
+        &|| tell::asks_kernel(true),
+        &|| tell::kernel_told(&[]),
+        &tell::awake,
+        // No poll has ended since.
+        &tell::sleeps,
+        &|| tell::asks_kernel(true),
+    ];
+    for (at, tell) in (10..).zip(told) {
+        NOW.set(at);
+        tell();
+    }
+    let times: Vec<u64> =
+        recorder.recording().threads[0].records.iter().map(|record| record.at).collect();
+    assert_eq!(times, [10, 10, 10, 13, 14, 15, 16]);
+}
+
+/// A task that is out of budget in two polls one after the other has waited for two turns.
+#[test]
+fn wait_for_a_turn_begins_with_the_poll_that_asks_for_it() {
+    let _alone = alone();
+    let _recorder = ThreadRecorder::begin(|| NOW.get());
+    for (at, step) in [(100, 2), (1_100, 4)] {
+        NOW.set(at);
+        tell::step(302, step);
+        tell::out_of_budget();
+        tell::polled(302);
+    }
+    NOW.set(1_150);
+    let waits = |task: u64| {
+        let waiting = arc_trace::waits::waiting();
+        let waiting = waiting.iter().find(|waiting| waiting.task == task);
+        waiting.map(|waiting| waiting.describe(&|task| task.to_string()))
+    };
+    let text = "for its next turn, as its budget is used up".to_owned();
+    assert_eq!(waits(302), Some(vec![(Duration::from_nanos(50), text)]));
+
+    // Then it waits for something else.
+    tell::step(302, 6);
+    tell::waits_for_task(303);
+    tell::polled(302);
+    let text = "for the end of 303".to_owned();
+    assert_eq!(waits(302), Some(vec![(Duration::ZERO, text)]));
+    tell::ended(302);
+    assert_eq!(waits(302), None);
 }
 
 #[test]
@@ -159,11 +217,6 @@ fn end_of_a_runtime_is_known_when_it_is_among_the_events_that_are_left_out() {
     assert!(timeline.left_out > 3_000, "{}", timeline.left_out);
     let waits = timeline.tasks.values().filter(|task| task.dropped.is_none()).count();
     assert_eq!(waits, 0, "tasks that the end has not dropped");
-}
-
-thread_local! {
-    /// The time of a recording by hand, in seconds.
-    static NOW: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Whether it is told that a task has perhaps missed a notification, when the runtime has ended
