@@ -17,7 +17,6 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{env, fs, thread};
 
@@ -32,11 +31,23 @@ const FOLDERS: [&str; 5] = ["scheduler", "driver", "driver/kernel", "task", "run
 /// How many statements are tried at once.
 const AT_ONCE: usize = 2;
 
-/// What is built: the nets, the cheapest first. The word says whether its programs are of models.
-const NETS: [(&str, bool, &str); 3] = [
-    ("tests", false, "-p arc-runtime --features observe --lib --test scenarios"),
-    ("loom", true, "-p arc-models --release --test loom"),
-    ("shuttle", true, "-p arc-models --release --test shuttle"),
+/// What notices: a program or two, and whether these are of models.
+struct Net {
+    name: &'static str,
+    is_model: bool,
+    /// What is built.
+    what: &'static str,
+}
+
+/// The nets, the cheapest first.
+const NETS: [Net; 3] = [
+    Net {
+        name: "tests",
+        is_model: false,
+        what: "-p arc-runtime --features observe --lib --test scenarios",
+    },
+    Net { name: "loom", is_model: true, what: "-p arc-models --release --test loom" },
+    Net { name: "shuttle", is_model: true, what: "-p arc-models --release --test shuttle" },
 ];
 
 /// The crates that the sources are compiled into, each of which has the function that is asked.
@@ -50,8 +61,14 @@ struct Source {
     statements: BTreeMap<usize, Statement>,
 }
 
-/// A statement that is tried: its number and its file.
-type Chosen<'a> = (usize, &'a str, &'a Statement);
+/// A statement that is tried.
+struct Tried<'a> {
+    number: usize,
+    file: &'a str,
+    statement: &'a Statement,
+    /// A test of an earlier net runs it.
+    is_run: bool,
+}
 
 /// What became of a statement that was taken out.
 enum Fate {
@@ -79,21 +96,36 @@ pub fn run(root: &Path) -> Result<(), String> {
     check_out(root, &copy)?;
     let sources = sources(&copy, &wanted)?;
     let count = sources.iter().map(|source| source.statements.len()).sum();
-    let needed = build(root, &copy, &sources, count)?;
+    append_keeps(&copy, count)?;
 
-    let mut nets = Vec::new();
-    for (name, is_model, what) in NETS {
-        let mut programs = programs(&cargo(root, &copy, what)?.stdout, is_model)?;
+    let file = fs::File::create(work.join("statements.txt")).map_err(text)?;
+    let told = Mutex::new(Told { file, totals: BTreeMap::new() });
+    let mut rest = chosen(&sources, &wanted);
+    let mut needed = BTreeSet::new();
+    for Net { name, is_model, what } in NETS {
+        if rest.is_empty() {
+            break;
+        }
+        let built = build(root, &copy, &sources, what, &mut needed)?;
+        let mut programs = programs(&built, is_model)?;
         for program in &mut programs {
             program.measure(&work.join("statements.run")).map_err(text)?;
         }
-        nets.push((name, programs));
+        println!("{name}: {} statements are tried", rest.len());
+        rest = try_all(rest, &Trial { net: name, programs, needed: &needed, told: &told })?;
     }
 
     let page = fs::read_to_string(root.join("docs/RELIABILITY.md")).map_err(text)?;
-    let told = fs::File::create(work.join("statements.txt")).map_err(text)?;
-    let chosen = chosen(&sources, &wanted);
-    try_all(&chosen, &Trial { nets, needed, page, told: Mutex::new((told, Totals::default())) })
+    let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for it in rest {
+        let fate = match is_listed(&page, it.file, &it.statement.text) {
+            true => Fate::Listed,
+            false if it.is_run => Fate::Survives,
+            false => Fate::NeverRun,
+        };
+        told.tell(&it, &fate)?;
+    }
+    told.sum_up()
 }
 
 /// The sources of the files that are named, or of all folders that are tried without a name. They
@@ -125,60 +157,56 @@ fn sources(copy: &Path, wanted: &[String]) -> Result<Vec<Source>, String> {
 }
 
 /// The statements that are tried: all, or those of the lines that are named, as in `FILE:LINE`.
-fn chosen<'a>(sources: &'a [Source], wanted: &[String]) -> Vec<Chosen<'a>> {
+fn chosen<'a>(sources: &'a [Source], wanted: &[String]) -> Vec<Tried<'a>> {
     let mut chosen = Vec::new();
     for Source { file, statements, .. } in sources {
         for (&number, statement) in statements {
             let place = format!("{file}:{}", statement.line);
             if wanted.is_empty() || wanted.contains(file) || wanted.contains(&place) {
-                chosen.push((number, &**file, statement));
+                chosen.push(Tried { number, file, statement, is_run: false });
             }
         }
     }
     chosen
 }
 
-/// Builds the nets with the statements wrapped. Returns those that cannot be, because something
-/// does not compile then.
+/// Gives each crate the function that wrapped statements ask.
+fn append_keeps(copy: &Path, count: usize) -> Result<(), String> {
+    for file in CRATES {
+        let path = copy.join(file);
+        let source = fs::read_to_string(&path).map_err(text)?;
+        fs::write(&path, source + &wrap::keeps(count)).map_err(text)?;
+    }
+    Ok(())
+}
+
+/// Builds a net with the statements wrapped, and returns what cargo says of it. Those that cannot
+/// be wrapped, because something does not compile then, are added to `needed`.
 fn build(
     root: &Path,
     copy: &Path,
     sources: &[Source],
-    count: usize,
-) -> Result<BTreeSet<usize>, String> {
-    for file in CRATES {
-        let path = copy.join(file);
-        let text = fs::read_to_string(&path).map_err(self::text)?;
-        fs::write(&path, text + &wrap::keeps(count)).map_err(self::text)?;
-    }
-
-    let mut needed = BTreeSet::new();
+    what: &str,
+    needed: &mut BTreeSet<usize>,
+) -> Result<Vec<u8>, String> {
     loop {
         let mut wrapped = BTreeMap::new();
         for Source { file, text, statements } in sources {
             let kept = statements.iter().filter(|(number, _)| !needed.contains(*number));
             let kept: Vec<_> = kept.map(|(&number, statement)| (number, statement)).collect();
-            // The crate's own file has the function already.
-            let end = if CRATES.contains(&&**file) { wrap::keeps(count) } else { String::new() };
             let it = wrap::wrap(text, &kept);
-            write_new(&copy.join(file), &format!("{}{end}", it.text))?;
+            write_new(&copy.join(file), &it.text)?;
             wrapped.insert(&**file, it);
         }
 
-        let mut failed = None;
-        for (_, _, what) in NETS {
-            let built = cargo(root, copy, what)?;
-            if !built.status.success() {
-                failed = Some(built);
-                break;
-            }
+        let built = cargo(root, copy, what)?;
+        if built.status.success() {
+            return Ok(built.stdout);
         }
-        let Some(failed) = failed else { return Ok(needed) };
-        let blamed = blamed(&failed.stdout, &wrapped);
+        let blamed = blamed(&built.stdout, &wrapped);
         if blamed.is_empty() {
-            return Err(format!("the copy: {}", String::from_utf8_lossy(&failed.stderr)));
+            return Err(format!("the copy: {}", String::from_utf8_lossy(&built.stderr)));
         }
-        println!("{} statements are needed by what comes after them", blamed.len());
         needed.extend(blamed);
     }
 }
@@ -240,77 +268,102 @@ fn programs(messages: &[u8], is_model: bool) -> Result<Vec<Program>, String> {
     Ok(programs)
 }
 
-/// What the threads that try statements share.
-struct Trial {
-    nets: Vec<(&'static str, Vec<Program>)>,
-    needed: BTreeSet<usize>,
-    page: String,
-    told: Mutex<(fs::File, Totals)>,
+/// What the threads that try statements on a net share.
+struct Trial<'a> {
+    net: &'static str,
+    programs: Vec<Program>,
+    needed: &'a BTreeSet<usize>,
+    told: &'a Mutex<Told>,
 }
 
-/// How many statements had which fate, in the order of their lines.
-#[derive(Default)]
-struct Totals(BTreeMap<String, usize>);
-
-fn try_all(chosen: &[Chosen<'_>], trial: &Trial) -> Result<(), String> {
-    let next = AtomicUsize::new(0);
+/// Tries the statements, and returns those that the net does not miss.
+fn try_all<'a>(all: Vec<Tried<'a>>, trial: &Trial<'_>) -> Result<Vec<Tried<'a>>, String> {
+    let next = Mutex::new(all.into_iter());
+    let mut rest = Vec::new();
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for _ in 0..AT_ONCE {
-            threads.push(scope.spawn(|| trial.try_rest(chosen, &next)));
+            threads.push(scope.spawn(|| trial.try_some(&next)));
         }
-        threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
+        for thread in threads {
+            rest.extend(thread.join().expect("it does not panic")?);
+        }
+        Ok::<(), String>(())
     })?;
-
-    let mut told = trial.told.lock().unwrap_or_else(PoisonError::into_inner);
-    let (file, totals) = &mut *told;
-    println!("{totals}");
-    writeln!(file, "{totals}").map_err(text)
+    rest.sort_by_key(|it| it.number);
+    Ok(rest)
 }
 
-impl Trial {
-    /// Tries what nobody else has taken.
-    fn try_rest(&self, chosen: &[Chosen<'_>], next: &AtomicUsize) -> Result<(), String> {
-        while let Some(it) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-            self.try_one(it)?;
-        }
-        Ok(())
-    }
-
-    fn try_one(&self, &(number, file, statement): &Chosen<'_>) -> Result<(), String> {
-        let fate = self.fate(number, file, statement).map_err(text)?;
-        let line = format!("{fate}: {file}:{}: {}", statement.line, statement.text);
-        let line = match &fate {
-            Fate::Caught(_, test) => format!("{line} [{test}]"),
-            _ => line,
-        };
-        println!("{line}");
-
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let (file, totals) = &mut *told;
-        *totals.0.entry(fate.to_string()).or_default() += 1;
-        writeln!(file, "{line}").map_err(text)
-    }
-
-    fn fate(&self, number: usize, file: &str, statement: &Statement) -> std::io::Result<Fate> {
-        if self.needed.contains(&number) {
-            return Ok(Fate::Needed);
-        }
-
-        let mut is_run = false;
-        for (net, programs) in &self.nets {
-            for program in programs.iter().filter(|program| program.runs(number)) {
-                is_run = true;
-                if let Missed::By(test) = program.misses(number)? {
-                    return Ok(Fate::Caught(net, test));
+impl Trial<'_> {
+    /// Tries what no other thread has taken.
+    fn try_some<'a>(
+        &self,
+        next: &Mutex<impl Iterator<Item = Tried<'a>>>,
+    ) -> Result<Vec<Tried<'a>>, String> {
+        let mut rest = Vec::new();
+        loop {
+            // In a statement of its own, or the lock would be held meanwhile.
+            let it = next.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(mut it) = it else { return Ok(rest) };
+            match self.fate(&mut it).map_err(text)? {
+                None => rest.push(it),
+                Some(fate) => {
+                    let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                    told.tell(&it, &fate)?;
                 }
             }
         }
-        if is_listed(&self.page, file, &statement.text) {
-            return Ok(Fate::Listed);
-        }
-        Ok(if is_run { Fate::Survives } else { Fate::NeverRun })
     }
+
+    /// `None` if nobody misses it.
+    fn fate(&self, it: &mut Tried<'_>) -> std::io::Result<Option<Fate>> {
+        if self.needed.contains(&it.number) {
+            return Ok(Some(Fate::Needed));
+        }
+        for program in self.programs.iter().filter(|program| program.runs(it.number)) {
+            it.is_run = true;
+            if let Missed::By(test) = program.misses(it.number)? {
+                return Ok(Some(Fate::Caught(self.net, test)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What is printed.
+struct Told {
+    file: fs::File,
+    /// How many statements had which fate.
+    totals: BTreeMap<String, usize>,
+}
+
+impl Told {
+    fn tell(&mut self, it: &Tried<'_>, fate: &Fate) -> Result<(), String> {
+        *self.totals.entry(fate.to_string()).or_default() += 1;
+        let test = match fate {
+            Fate::Caught(_, test) => format!(" [{test}]"),
+            _ => String::new(),
+        };
+        let Statement { line, text, .. } = it.statement;
+        self.line(&format!("{fate}: {}:{line}: {text}{test}", it.file))
+    }
+
+    fn sum_up(&mut self) -> Result<(), String> {
+        self.line(&sum(&self.totals))
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        println!("{line}");
+        writeln!(self.file, "{line}").map_err(text)
+    }
+}
+
+fn sum(totals: &BTreeMap<String, usize>) -> String {
+    let mut line = format!("{} statements", totals.values().sum::<usize>());
+    for (fate, count) in totals {
+        line += &format!(", {count} {fate}");
+    }
+    line
 }
 
 /// Whether a row of the page's table has the statement.
@@ -340,16 +393,6 @@ impl fmt::Display for Fate {
             Self::Survives => formatter.write_str("SURVIVES"),
             Self::Listed => formatter.write_str("survives, as listed"),
         }
-    }
-}
-
-impl fmt::Display for Totals {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} statements", self.0.values().sum::<usize>())?;
-        for (fate, count) in &self.0 {
-            write!(formatter, ", {count} {fate}")?;
-        }
-        Ok(())
     }
 }
 
@@ -445,10 +488,10 @@ mod tests {
 
     #[test]
     fn totals_have_each_fate() {
-        let mut totals = Totals::default();
+        let mut totals = BTreeMap::new();
         for fate in [Fate::Survives, Fate::Caught("loom", "a".to_owned()), Fate::Survives] {
-            *totals.0.entry(fate.to_string()).or_default() += 1;
+            *totals.entry(fate.to_string()).or_default() += 1;
         }
-        assert_eq!(totals.to_string(), "3 statements, 2 SURVIVES, 1 caught by loom");
+        assert_eq!(sum(&totals), "3 statements, 2 SURVIVES, 1 caught by loom");
     }
 }

@@ -15,9 +15,17 @@ const THREADS: usize = 2;
 /// How often this looks whether a program has ended without closing its output.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// No test takes longer without being told than this, and so many times what the longest one took.
+/// A test that takes so much longer than this many times what it takes with all statements hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PATIENCE_TIMES: u32 = 4;
+
+/// The same for a first suspicion: whatever is suspected is tried by itself, with more patience.
+const IMPATIENCE: Duration = Duration::from_secs(5);
+const IMPATIENCE_TIMES: u32 = 2;
+
+/// How many cases of each property are tried: a fraction of what `cargo test` tries, which takes most
+/// of the time that the unit tests take.
+const CASES: &str = "64";
 
 /// A program of tests.
 pub struct Program {
@@ -112,8 +120,10 @@ impl Program {
     pub fn misses(&self, statement: usize) -> Result<Missed> {
         // Twice: where a test fails among others alone, it must do so again.
         let mut before = None;
-        for _ in 0..2 {
-            let run = self.run(statement, None, patience(self.longest), None)?;
+        let impatience = IMPATIENCE + IMPATIENCE_TIMES * self.longest;
+        let limit = if self.is_model { patience(self.longest) } else { impatience };
+        for limit in [limit, patience(self.longest)] {
+            let run = self.run(statement, None, limit, None)?;
             let Some(suspects) = self.suspects(&run) else { return Ok(Missed::No) };
             for test in &suspects {
                 if self.is_model || self.fails_alone(statement, test)? {
@@ -172,6 +182,7 @@ impl Program {
         command.arg(format!("--test-threads={THREADS}")).current_dir(&self.folder);
         command.env("CARGO_MANIFEST_DIR", &self.folder).env("RUST_BACKTRACE", "0");
         command.env("ARC_WITHOUT", without.to_string()).env("ARC_SCHEDULES", "20");
+        command.env("PROPTEST_CASES", CASES);
         if let Some(test) = only {
             command.args(["--exact", test]);
         }
