@@ -247,8 +247,8 @@ fn place<'a>(
     Some((wrapped.get(file)?, byte("byte_start")?..byte("byte_end")?))
 }
 
-/// Builds a net in the copy. Not where the workspace is built: the programs would have the same names
-/// there, and each would be taken for the other.
+/// Builds a net in the copy. Not where the workspace is built: the programs would have the same
+/// names there, and each would be taken for the other.
 fn cargo(root: &Path, copy: &Path, what: &str) -> Result<Output, String> {
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--offline", "--message-format=json"]);

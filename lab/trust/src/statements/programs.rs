@@ -23,8 +23,8 @@ const PATIENCE_TIMES: u32 = 4;
 const IMPATIENCE: Duration = Duration::from_secs(5);
 const IMPATIENCE_TIMES: u32 = 2;
 
-/// How many cases of each property are tried: a fraction of what `cargo test` tries, which takes most
-/// of the time that the unit tests take.
+/// How many cases of each property are tried: a fraction of what `cargo test` tries, which takes
+/// most of the time that the unit tests take.
 const CASES: &str = "64";
 
 /// A program of tests.

@@ -17,8 +17,8 @@ use syn::{Local, Pat, Stmt};
 /// How many letters of a statement are told at the most.
 const TOLD_MAX: usize = 72;
 
-/// The macros that are not tried. Those of `src/hooks.rs` tell observers, or stand for a simulation.
-/// The others are ways out.
+/// The macros that are not tried. Those of `src/hooks.rs` tell observers, or stand for a
+/// simulation. The others are ways out.
 const NOT_TRIED: [&str; 5] = ["tell", "observed", "sim", "panic", "unreachable"];
 
 /// A statement that may be left out.
