@@ -200,6 +200,28 @@ fn a_poll_with_a_budget_of_its_own_leaves_the_tasks_as_it_was() {
     });
 }
 
+/// The `block_on` of another crate polls again and again within one poll of the task. That one gets
+/// a new budget whenever it was refused often enough, and so comes to its end.
+#[test]
+fn a_poll_that_polls_for_ever_gets_a_new_budget_each_time() {
+    with_each_flavor(|runtime| {
+        let polls_of = |units| {
+            let mut future = pin!(consume(units));
+            let is_pending = |_: &usize| poll_with(future.as_mut(), Waker::noop()).is_pending();
+            (0..1_000_000).take_while(is_pending).count()
+        };
+        let task = async move {
+            // A budget or two, and then eight.
+            let few = poll_fn(|_| Poll::Ready(polls_of(200))).await;
+            yield_now().await;
+            (few, poll_fn(|_| Poll::Ready(polls_of(1000))).await)
+        };
+        let (few, many) = runtime.block_on(runtime.spawn(task)).unwrap();
+        assert!((100..10_000).contains(&few), "{few} polls");
+        assert!((4 * few..100_000).contains(&many), "{many} polls beside {few}");
+    });
+}
+
 #[test]
 fn outside_of_tasks_nothing_is_limited() {
     with_each_flavor(|runtime| {

@@ -212,11 +212,9 @@ impl Drop for Waiter<'_> {
         tell!(no_longer_waits(self.place()));
 
         // If there was an event since, that has taken the waker. Its drop may run user code: not
-        // under the lock.
-        let mut sides = lock(&self.source.sides);
-        let waker = sides[self.direction as usize].futures.remove(&number);
-        drop(sides);
-        drop(waker);
+        // under the lock, which goes at the end of this line.
+        let direction = self.direction as usize;
+        let _waker = lock(&self.source.sides)[direction].futures.remove(&number);
     }
 }
 

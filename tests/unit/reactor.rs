@@ -502,6 +502,16 @@ fn wakers_are_dropped_outside_the_locks() {
     };
     // So many that the list is cleared out several times.
     (0..2 * POLLS_MAX).for_each(|_| assert!(!poll()));
+
+    // The waker of a future is exchanged, and goes with the future.
+    let mut future = waiter(&source, read, WaiterKind::Future(None));
+    for _ in 0..2 {
+        let waker = Waker::from(Arc::new(Reenters(shared.clone())));
+        let context = Context::from_waker(&waker);
+        assert!(driver.poll_ready(right.source(), &mut future, &context).is_pending());
+    }
+    drop(future);
+
     left.write_all(b"x").unwrap();
     turn_until(driver, || !readiness(&source, read).would_block);
     assert!(!poll());
