@@ -1,4 +1,12 @@
-//! The arc runtime under one name, with everything at tokio's paths.
+//! An async/await runtime with tokio's API, which tells you what your program does.
+//!
+//! * Tasks: [`spawn`], [groups](task::JoinSet), [`select!`], [locks and channels](sync), [sleeps,
+//!   intervals and time limits](time).
+//! * Input and output: [TCP, UDP and Unix sockets](net), [files](fs), [standard input and
+//!   output](io), signals, and with a feature other programs.
+//! * [Runtimes](runtime): several threads or the current one, [their settings](runtime::Builder),
+//!   [the list of all tasks](runtime::Handle::tasks), and a report while a task blocks its worker.
+//! * hyper, axum, tower, tonic and crates that require tokio run on it, by [features](#features).
 //!
 //! ```toml
 //! [dependencies]

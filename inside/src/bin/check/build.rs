@@ -30,8 +30,16 @@ async-task = "4.7.1"
 loom = { version = "0.7", optional = true }
 slab = "0.4.10"
 
+# Each program is built once.
 [profile.dev]
 debug = false
+incremental = false
+
+# It tries each of thousands of orders in a program that has a small part of it: not optimized, that
+# takes three times as long.
+[profile.dev.package]
+generator.opt-level = 2
+loom.opt-level = 2
 
 # What is wrong on purpose may well have a variable that nobody uses.
 [lints.rust]

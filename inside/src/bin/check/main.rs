@@ -77,20 +77,14 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let complaints = match words[..] {
         [] => check(&[
-            "lengths",
-            "transcripts",
-            "gaps",
-            "bugs",
-            "exercises",
-            "variants",
-            "races",
-            "shuttle",
+            &["lengths", "transcripts", "gaps", "bugs", "races", "shuttle"],
+            &["exercises", "variants"],
         ]),
-        ["--quick"] => check(&["lengths", "transcripts", "bugs", "exercises"]),
+        ["--quick"] => check(&[&["lengths", "transcripts", "bugs"], &["exercises"]]),
         ["--exercises", ref names @ ..] => exercise::check(&Builder::new(), names),
         ["--variants", ref names @ ..] => variants::check(&Builder::new(), names, 1),
         ["--grade", folder] => grade::grade(&Builder::new(), Path::new(folder)),
-        ["--bless"] => check(&["bless"]),
+        ["--bless"] => check(&[&["bless"]]),
         ["--diff", number] => print_diff(number),
         ["--target", name, ref options @ ..] => check_for(&Platform { name, options }),
         ["--help"] => {
@@ -110,21 +104,36 @@ fn main() -> ExitCode {
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn check(parts: &[&str]) -> Result<Complaints, String> {
+/// Goes through rows of checks, all rows at once: while the programs of one sleep, those of another
+/// are built.
+fn check(rows: &[&[&str]]) -> Result<Complaints, String> {
     let stages = stage::read_all()?;
+    thread::scope(|scope| {
+        let check_row = |row| check_row(row, &stages);
+        let rows: Vec<_> = rows.iter().map(|row| scope.spawn(move || check_row(row))).collect();
+        let mut complaints = Vec::new();
+        for row in rows {
+            let found = row.join().expect("a check panicked");
+            complaints.extend(found.unwrap_or_else(|error| vec![error]));
+        }
+        Ok(complaints)
+    })
+}
+
+fn check_row(parts: &[&str], stages: &[Stage]) -> Result<Complaints, String> {
     let builder = Builder::new();
     let mut complaints = Vec::new();
     for part in parts {
         complaints.extend(match *part {
-            "lengths" => lengths(&stages),
-            "transcripts" => transcripts(&stages, &builder.build_stages(false)?, false)?,
-            "bless" => transcripts(&stages, &builder.build_stages(false)?, true)?,
-            "gaps" => gaps(&stages, &builder.build_stages(false)?),
-            "bugs" => bugs(&stages, &builder)?,
+            "lengths" => lengths(stages),
+            "transcripts" => transcripts(stages, &builder.build_stages(false)?, false)?,
+            "bless" => transcripts(stages, &builder.build_stages(false)?, true)?,
+            "gaps" => gaps(stages, &builder.build_stages(false)?),
+            "bugs" => bugs(stages, &builder)?,
             "exercises" => exercise::check(&builder, &[])?,
             "variants" => variants::check(&builder, &[], VARIANTS_STRIDE)?,
-            "races" => races(&stages, &builder)?,
-            _ => shuttle(&stages, &builder.build_stages(true)?),
+            "races" => races(stages, &builder)?,
+            _ => shuttle(stages, &builder.build_stages(true)?),
         });
     }
     Ok(complaints)
