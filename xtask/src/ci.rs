@@ -3,20 +3,13 @@
 //! Every step is one or more command lines, printed as they start, so that any of them can be
 //! repeated by hand. The first one that fails ends its step, and all other steps are run: one run
 //! tells everything that failed.
-//!
-//! Many steps leave a core idle: they wait, or one crate is compiled while no other can be. So
-//! there are two rows of steps, and both go on at once. What the steps of the second row print is
-//! kept until the first row is between two steps: so nobody prints into the text of another.
 
 use std::collections::BTreeMap;
 use std::env;
-use std::io::{self, Read};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde::Deserialize;
 
@@ -49,8 +42,6 @@ struct Step {
     quick: bool,
     #[serde(default)]
     only_quick: bool,
-    #[serde(default)]
-    beside: bool,
     #[serde(default)]
     only: Vec<String>,
     #[serde(default)]
@@ -90,110 +81,22 @@ impl Step {
         words.map(|it| format!("{variables}{}", it.join(" "))).collect()
     }
 
-    /// Runs the command lines, each by `finish`.
-    fn run(&self, mut finish: impl FnMut(&str, &mut Command) -> Result<()>) -> Result<()> {
+    fn run(&self) -> Result<()> {
         for (command, line) in self.run.iter().zip(self.lines()) {
-            finish(&line, &mut self.command(command))
-                .with_context(|| format!("to repeat it: {line}"))?;
+            println!("$ {line}");
+            run_one(command, &self.variables).with_context(|| format!("to repeat it: {line}"))?;
         }
         Ok(())
     }
-
-    fn command(&self, line: &str) -> Command {
-        let words: Vec<_> = line.split_whitespace().collect();
-        let mut command = match words[0] {
-            "cargo" => cargo(),
-            program => Command::new(program),
-        };
-        command.args(&words[1..]).envs(&self.variables).current_dir(workspace_root());
-        command
-    }
-
-    /// Runs the step in the first row: what it prints is seen at once.
-    fn run_ahead(&self) -> Outcome {
-        println!("\n== {}{}", self.name, self.skip_note());
-        self.timed(|| {
-            self.run(|line, command| {
-                println!("$ {line}");
-                finish(command)
-            })
-        })
-    }
-
-    /// Runs the step in the second row, and keeps what it prints.
-    fn run_beside(&self) -> Outcome {
-        let mut text = format!("\n== {}, beside the others{}\n", self.name, self.skip_note());
-        let mut outcome = self.timed(|| {
-            self.run(|line, command| {
-                text += &format!("$ {line}\n");
-                finish_and_keep(command, &mut text)
-            })
-        });
-        outcome.text = text;
-        outcome
-    }
-
-    fn timed(&self, run: impl FnOnce() -> Result<()>) -> Outcome {
-        let start = Instant::now();
-        let result = if self.skipped().is_some() { None } else { Some(run()) };
-        Outcome {
-            name: self.name.clone(),
-            seconds: start.elapsed().as_secs_f64(),
-            result,
-            text: String::new(),
-        }
-    }
 }
 
-/// What came of a step.
-struct Outcome {
-    name: String,
-    seconds: f64,
-    /// None: it was skipped.
-    result: Option<Result<()>>,
-    /// What it printed and nobody has seen yet.
-    text: String,
-}
-
-impl Outcome {
-    /// Shows what was not seen yet, and why it failed.
-    fn tell(&self) {
-        print!("{}", self.text);
-        if let Some(Err(error)) = &self.result {
-            println!("FAILED: {error:#}");
-        }
-    }
-
-    /// Its row in the table of all steps.
-    fn cells(&self) -> Vec<String> {
-        let (seconds, result) = match &self.result {
-            None => ("-".to_owned(), "skipped"),
-            Some(Ok(())) => (format!("{:.1}", self.seconds), "ok"),
-            Some(Err(_)) => (format!("{:.1}", self.seconds), "FAILED"),
-        };
-        vec![self.name.clone(), seconds, result.to_owned()]
-    }
-
-    fn failure(&self) -> Option<String> {
-        let error = self.result.as_ref()?.as_ref().err()?;
-        Some(format!("step `{}` failed: {error:#}", self.name))
-    }
-}
-
-/// Runs a program to its end, and adds to `text` what it prints, in the order in which it does.
-fn finish_and_keep(command: &mut Command, text: &mut String) -> Result<()> {
-    let (mut reader, writer) = io::pipe()?;
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-    let mut child = command.spawn().with_context(|| format!("{command:?}"))?;
-    // Reading ends when nobody can write any more. The command could.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-
-    let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes)?;
-    *text += &String::from_utf8_lossy(&bytes);
-    let status = child.wait()?;
-    ensure!(status.success(), "{status}");
-    Ok(())
+fn run_one(line: &str, variables: &BTreeMap<String, String>) -> Result<()> {
+    let words: Vec<_> = line.split_whitespace().collect();
+    let mut command = match words[0] {
+        "cargo" => cargo(),
+        program => Command::new(program),
+    };
+    finish(command.args(&words[1..]).envs(variables).current_dir(workspace_root()))
 }
 
 /// All steps, in the order in which they run.
@@ -226,43 +129,36 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         [] => !step.only_quick,
         names => names.contains(&step.name),
     });
-    if !arguments.steps.is_empty() {
-        // Who names a step wants to see what it does.
-        steps.iter_mut().for_each(|step| step.beside = false);
-    }
-    let first_row = steps.iter().filter(|it| !it.beside && it.skipped().is_none());
-    let minutes = first_row.map(|it| it.seconds).sum::<u64>().div_ceil(60);
+    let seconds: u64 = steps.iter().filter(|it| it.skipped().is_none()).map(|it| it.seconds).sum();
+    let minutes = seconds.div_ceil(60);
     println!("{} steps: {minutes} min on two cores, or twice that from nothing", steps.len());
     run_steps(&steps)
 }
 
 fn run_steps(steps: &[Step]) -> Result<()> {
-    let start = Instant::now();
-    let (beside, ahead): (Vec<_>, Vec<_>) = steps.iter().partition(|it| it.beside);
-    let mut outcomes = Vec::new();
-    let mut add = |outcome: Outcome| {
-        outcome.tell();
-        outcomes.push(outcome);
-    };
-    thread::scope(|scope| {
-        let (ends, ended) = mpsc::channel();
-        scope.spawn(move || {
-            for step in beside {
-                ends.send(step.run_beside()).expect("the first row waits for the second");
-            }
-        });
-        for step in ahead {
-            add(step.run_ahead());
-            ended.try_iter().for_each(&mut add);
-        }
-        ended.iter().for_each(&mut add);
-    });
-
     let mut table = Table::new(&["step", "seconds", "result"]);
-    outcomes.iter().for_each(|it| table.cells(it.cells()));
+    let start = Instant::now();
+    let mut failures = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        println!("\n== {} of {}: {}{}", index + 1, steps.len(), step.name, step.skip_note());
+        let (mut seconds, mut result) = ("-".to_owned(), "skipped");
+        if step.skipped().is_none() {
+            let start = Instant::now();
+            let outcome = step.run();
+            seconds = format!("{:.1}", start.elapsed().as_secs_f64());
+            result = "ok";
+            if let Err(error) = outcome {
+                result = "FAILED";
+                println!("FAILED: {error:#}");
+                failures.push(format!("step `{}` failed: {error:#}", step.name));
+            }
+        }
+        table.cells(vec![step.name.clone(), seconds, result.to_owned()]);
+    }
     println!("\n{table}{:.1} s together", start.elapsed().as_secs_f64());
-    let failures: Vec<_> = outcomes.iter().filter_map(Outcome::failure).collect();
-    ensure!(failures.is_empty(), "{}", failures.join("\nxtask: "));
+    if !failures.is_empty() {
+        bail!("{}", failures.join("\nxtask: "));
+    }
     Ok(())
 }
 
@@ -344,34 +240,5 @@ mod tests {
         assert!(told[0].contains("to repeat it: git no-such-command"), "{text}");
         assert!(told[1].contains("to repeat it: none"), "{text}");
         assert!(run_steps(&steps[1..2]).is_ok());
-    }
-
-    #[test]
-    fn what_runs_beside_others_is_shown_and_told() {
-        let lines = ["'git --version', 'git no-such-command', 'none'", "'git --version'"];
-        let steps = lines.map(|it| step(&format!("run = [{it}]\nbeside = true")));
-        let outcome = steps[0].run_beside();
-        let told: Vec<&str> = outcome.text.lines().skip(1).collect();
-        assert_eq!(told[0], "== a, beside the others");
-        assert_eq!(told[1], "$ git --version");
-        assert!(told[2].starts_with("git version"), "{}", outcome.text);
-        assert_eq!(told[3], "$ git no-such-command");
-        assert!(told[4].contains("no-such-command"), "{}", outcome.text);
-        assert!(!outcome.text.contains("$ none"), "{}", outcome.text);
-
-        let text = format!("{:#}", run_steps(&steps).unwrap_err());
-        assert_eq!(text.matches("step `a` failed").count(), 1, "{text}");
-        assert!(run_steps(&steps[1..]).is_ok());
-    }
-
-    /// Two builds in one folder wait for each other, and exchange the programs that steps run.
-    #[test]
-    fn what_runs_beside_others_builds_in_a_folder_of_its_own() {
-        for step in steps().iter().filter(|it| it.beside) {
-            for line in step.run.iter().filter(|it| it.contains("cargo ")) {
-                let is_apart = line.contains(" --release ") || line.contains(" --target-dir ");
-                assert!(is_apart, "{}: {line}", step.name);
-            }
-        }
     }
 }
