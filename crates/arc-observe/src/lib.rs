@@ -146,22 +146,29 @@ pub trait Observer: Send + Sync {
     ///     }
     /// }
     ///
-    /// /// How many descriptors the observers have heard of, by the time a connection is accepted.
-    /// async fn told() -> std::io::Result<usize> {
+    /// /// Accepts a connection that was not there when this was tried first.
+    /// async fn accepts() -> std::io::Result<()> {
     ///     let listener = TcpListener::bind(([127, 0, 0, 1], 0)).await?;
     ///     let address = listener.get_ref().local_addr()?;
-    ///     let client = arc::task::spawn_blocking(move || TcpStream::connect(address));
-    ///     // It was tried before there was a client, so the kernel has to tell of it.
+    ///     let client = async {
+    ///         arc::task::spawn_blocking(move || TcpStream::connect(address)).await
+    ///     };
     ///     let (accepted, client) = futures_util::join!(listener.accept(), client);
     ///     drop((accepted?, client.unwrap()?));
-    ///     Ok(READY.load(Relaxed))
+    ///     Ok(())
     /// }
     ///
     /// let runtime = arc::runtime::Runtime::new()?;
     /// attach(Counts(false));
-    /// assert_eq!(runtime.block_on(told())?, 0);
+    /// runtime.block_on(accepts())?;
+    /// assert_eq!(READY.load(Relaxed), 0);
+    ///
     /// attach(Counts(true));
-    /// assert_ne!(runtime.block_on(told())?, 0);
+    /// runtime.block_on(accepts())?;
+    /// // The worker that has asked the kernel may be about to tell of it.
+    /// while READY.load(Relaxed) == 0 {
+    ///     std::thread::yield_now();
+    /// }
     /// # std::io::Result::Ok(())
     /// ```
     fn wants_descriptors(&self) -> bool {
