@@ -10,7 +10,9 @@ use crate::common::{timeout, timeout_at};
 use crate::net_common::resets_when_dropped;
 use crate::net_common::{HOUR, foreign_block_on, millis, run, within_limit};
 use arc::io::{Async, AsyncReadExt, AsyncWriteExt};
-use arc::net::{SocketAddr, TcpListener, TcpStream};
+#[cfg(unix)]
+use arc::net::SocketAddr;
+use arc::net::{TcpListener, TcpStream};
 use arc::runtime::Builder;
 use arc::time::{Duration, Instant, sleep, sleep_until};
 use socket2::{Domain, Socket, Type};

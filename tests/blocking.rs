@@ -6,7 +6,6 @@ use arc::task::{spawn_blocking, yield_now};
 use arc::time::sleep;
 use std::collections::HashSet;
 use std::future::pending;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -649,6 +648,7 @@ fn a_job_feeds_a_task_by_a_channel() {
 mod when_no_thread_can_be_started {
     use super::*;
     use crate::thread_limit::allow_threads;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     const EAGAIN: i32 = 11;
 

@@ -2,9 +2,8 @@
 //! ending the runtime as well, of a poll, or of dropping their thread-locals.
 
 use crate::common::*;
-use arc::runtime::{Handle, Runtime};
+use arc::runtime::Handle;
 use arc::time::sleep;
-use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::mem::take;
 use std::sync::{Arc, Mutex, mpsc};
@@ -124,8 +123,12 @@ fn what_another_block_on_waits_for_comes_while_the_end_waits_for_a_poll() {
 }
 
 /// Its destructor runs after the thread has signed off, and std panics if a thread joins itself.
+#[cfg(unix)]
 #[test]
 fn a_worker_whose_thread_local_has_the_runtime_does_not_join_itself() {
+    use arc::runtime::Runtime;
+    use std::cell::RefCell;
+
     std::thread_local! {
         static HELD: RefCell<Option<(Runtime, Dropped)>> = const { RefCell::new(None) };
     }

@@ -518,6 +518,7 @@ fn a_report_that_cannot_be_written_harms_nobody() {
 
 /// A panic that stays in its poll, and whose printing blocks. The poll is reported for what comes
 /// after that, and not before.
+#[cfg(unix)]
 fn panic_is_printed_for_long(poll: fn(&Runtime, Gate), is_its: fn(&TaskInfo) -> bool) {
     let printing = Pause::new();
     std::panic::set_hook(Box::new(move |panic| match panic.payload().downcast_ref() {
@@ -551,6 +552,7 @@ fn panic_is_printed_for_long(poll: fn(&Runtime, Gate), is_its: fn(&TaskInfo) -> 
 }
 
 /// The task of the next report. On a busy machine any poll may be reported, but not this one.
+#[cfg(unix)]
 fn reported_of_others(reports: &mpsc::Receiver<TaskInfo>, is_it: fn(&TaskInfo) -> bool) -> Id {
     let report = reported(reports);
     assert!(!is_it(&report), "{report:#}");
@@ -558,6 +560,7 @@ fn reported_of_others(reports: &mpsc::Receiver<TaskInfo>, is_it: fn(&TaskInfo) -
 }
 
 /// Panics, and goes on.
+#[cfg(unix)]
 fn panics_and_waits(end: Gate) {
     let panics = std::panic::catch_unwind(|| std::panic::panic_any(ON_PURPOSE));
     assert!(panics.is_err());

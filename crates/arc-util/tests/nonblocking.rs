@@ -46,7 +46,7 @@ async fn what_only_asks_for_readiness_leaves_it_alone() {
     assert_eq!(&bytes, b"xyz");
     drop(writing.join().unwrap());
 
-    for interest in [Interest::READABLE, Interest::WRITABLE, Interest::PRIORITY] {
+    for interest in [Interest::READABLE, Interest::WRITABLE, Interest::ERROR] {
         let (near, _far) = net::UnixStream::pair().unwrap();
         let watched = AsyncFd::with_interest(near.try_clone().unwrap(), interest).unwrap();
         assert!(!is_nonblocking(&near));
@@ -56,8 +56,8 @@ async fn what_only_asks_for_readiness_leaves_it_alone() {
 
     // A duplicate waits for other events than the socket does.
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-    let mut urgent = Box::pin(socket.ready(Interest::PRIORITY));
-    assert!(futures_util::poll!(&mut urgent).is_pending());
+    let mut error = Box::pin(socket.ready(Interest::ERROR));
+    assert!(futures_util::poll!(&mut error).is_pending());
     assert!(is_nonblocking(&socket));
 }
 

@@ -1,7 +1,6 @@
 //! What sockets have beyond sending and receiving: readiness, buffers that grow, options.
 
 use crate::common::{kind, soon, tcp_pair, waiting, waits};
-#[cfg(unix)]
 use arc_util::io::{AsyncReadExt, AsyncWriteExt, Interest, Ready};
 use arc_util::net::{TcpListener, TcpSocket, TcpStream, UdpSocket};
 use std::future::poll_fn;

@@ -430,12 +430,12 @@ async fn datagrams_are_polled_for() {
     let mut buffer = ReadBuf::new(&mut bytes);
     assert!(near.poll_recv(&mut Context::from_waker(Waker::noop()), &mut buffer).is_pending());
     for text in [b"one", b"two"] {
-        let sent = std::future::poll_fn(|context| far.poll_send(context, text)).await;
+        let sent = poll_fn(|context| far.poll_send(context, text)).await;
         assert_eq!(sent.unwrap(), 3);
     }
-    soon(std::future::poll_fn(|context| near.poll_recv(context, &mut buffer))).await.unwrap();
+    soon(poll_fn(|context| near.poll_recv(context, &mut buffer))).await.unwrap();
     assert_eq!(buffer.filled(), b"one");
-    let received = std::future::poll_fn(|context| near.poll_recv_from(context, &mut buffer));
+    let received = poll_fn(|context| near.poll_recv_from(context, &mut buffer));
     assert!(soon(received).await.unwrap().is_unnamed());
     assert_eq!(buffer.filled(), b"onetwo");
 }
