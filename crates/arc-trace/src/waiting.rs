@@ -97,6 +97,13 @@ impl AskedFor<'_> {
     }
 }
 
+impl Open {
+    /// No future waits, so nothing is dropped when the wait is over.
+    pub(crate) fn is_by_function(&self) -> bool {
+        self.waiter == 0
+    }
+}
+
 impl On {
     /// Whether another poll asks for the same thing.
     pub(crate) fn is_same(&self, other: &AskedFor<'_>) -> bool {

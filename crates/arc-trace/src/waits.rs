@@ -256,8 +256,16 @@ pub(crate) fn moves(task: u64, step: u64) {
 /// How many looks at the kernel have brought something, and for each source which of them has
 /// reported it last, for reading and for writing.
 static LOOKS: AtomicU64 = AtomicU64::new(0);
-static REPORTED: Mutex<ById<[u64; 2]>> =
+static REPORTED: Mutex<ById<[Look; 2]>> =
     Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
+
+/// A look at the kernel that has reported a source.
+#[derive(Clone, Copy, Default)]
+struct Look {
+    number: u64,
+    /// When that was.
+    at: u64,
+}
 
 /// The kernel has reported these sources. What waits for them by a `poll_` function is woken, and
 /// has to ask again.
@@ -266,7 +274,7 @@ pub(crate) fn ready(sources: &[(i64, [bool; 2])]) {
         return;
     }
     let mut all = lock(&REPORTED);
-    let look = LOOKS.load(Ordering::Relaxed) + 1;
+    let look = Look { number: LOOKS.load(Ordering::Relaxed) + 1, at: clock() };
     for &(source, directions) in sources {
         let last = all.entry(source as u64).or_default();
         for direction in [0, 1] {
@@ -278,7 +286,7 @@ pub(crate) fn ready(sources: &[(i64, [bool; 2])]) {
 
     // Behind the rest: whoever asks from now on asks after this look. The lock makes one thread at
     // a time count.
-    LOOKS.store(look, Ordering::Relaxed);
+    LOOKS.store(look.number, Ordering::Relaxed);
 }
 
 /// The runtimes that have a worker and have not ended.
@@ -366,7 +374,7 @@ pub fn waiting() -> Vec<Waiting> {
 }
 
 impl Entry {
-    fn waiting(&self, task: u64, now: u64, reported: &ById<[u64; 2]>) -> Waiting {
+    fn waiting(&self, task: u64, now: u64, reported: &ById<[Look; 2]>) -> Waiting {
         let mut waiting = Waiting {
             task,
             step: self.step,
@@ -390,7 +398,10 @@ impl Entry {
                 (false, true) => &mut waiting.given_up,
                 (false, false) => &mut waiting.kept,
             };
-            list.push(wait.clone());
+            // What came until then was not waited for any longer. A future is another one each time,
+            // but a `poll_` function asks again for the same.
+            let last = last_look(wait, reported).map_or(0, |last| last.at);
+            list.push(Open { since: wait.since.max(last), ..wait.clone() });
         }
         waiting
     }
@@ -400,19 +411,22 @@ impl Entry {
 ///
 /// A future tells when it is dropped, and a `poll_` function tells nothing. Of what it has asked
 /// for, only what ends the wait is known.
-fn is_over(wait: &Open, now: u64, reported: &ById<[u64; 2]>) -> bool {
-    let by_function = wait.waiter == 0;
+fn is_over(wait: &Open, now: u64, reported: &ById<[Look; 2]>) -> bool {
     match &wait.on {
         // Its next turn has come, or this would be its last poll.
         On::Turn => true,
         On::Time { deadline } => deadline.saturating_add(EXPIRED) < now,
-        On::Io { source, write } => {
-            let last = reported.get(&(*source as u64)).map_or(0, |last| last[usize::from(*write)]);
-            by_function && last > wait.looks
-        }
-        On::Resource { resource, .. } => by_function && resource.is_gone(),
+        On::Io { .. } => last_look(wait, reported).is_some_and(|last| last.number > wait.looks),
+        On::Resource { resource, .. } => wait.is_by_function() && resource.is_gone(),
         On::Task { .. } => false,
     }
+}
+
+/// The last look at the kernel that has reported what a `poll_` function waits for.
+fn last_look(wait: &Open, reported: &ById<[Look; 2]>) -> Option<Look> {
+    let On::Io { source, write } = wait.on else { return None };
+    let looks = reported.get(&(source as u64)).filter(|_| wait.is_by_function())?;
+    Some(looks[usize::from(write)])
 }
 
 /// What is recorded now. The threads go on meanwhile.
@@ -463,5 +477,32 @@ mod tests {
         assert_eq!(table.remove_runtime(7).len(), 0);
         assert_eq!(table.remove_runtime(8).len(), 2);
         assert_eq!(table.iter().count(), 0);
+    }
+    #[test]
+    fn a_function_has_waited_since_the_last_report_of_what_it_asks_for() {
+        let (task, source) = (1 << 40, 1 << 40);
+        let ask = |step| {
+            let asked = Asked { task, step, told: 0, waiter: 0, has_moved: false };
+            keep(&asked, On::Io { source, write: false });
+        };
+        let since = || {
+            let all = waiting();
+            all.iter().find(|it| it.task == task).unwrap().asked[0].since
+        };
+
+        ask(2);
+        let first = since();
+        while clock() == first {}
+        ask(4);
+        assert_eq!(since(), first);
+        ready(&[(source, [false, true])]);
+        ask(6);
+        assert_eq!(since(), first, "what can be written was not asked for");
+
+        let before = clock();
+        ready(&[(source, [true, false])]);
+        ask(8);
+        assert!(since() >= before);
+        forget(task);
     }
 }
