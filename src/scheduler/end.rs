@@ -61,22 +61,20 @@ pub(crate) fn close(shared: &Arc<Shared>) {
     // 3.1. Whoever wants to know what has not finished can list it now.
     tell!(closes(shared.id.0));
 
-    // 3.2. Every socket fails from now on. Every task is woken, which brings those that wait into
-    // the injector, as there is no worker in this context. Every future in `block_on` is woken,
-    // too, and goes on, on its own thread.
+    // 3.2. Every socket fails from now on, and no timer can be armed. All who wait are woken: every
+    // task, which brings those that wait into the injector, as there is no worker in this context;
+    // whoever waits for a socket or a timer of this runtime outside of it; and every future in
+    // `block_on`, which goes on, on its own thread.
     let mut wakers = shared.tasks.close();
     shared.driver.close(&mut wakers);
-    wakers.drain(..).for_each(wake);
+    shared.driver.timers.close(&mut wakers);
+    wakers.into_iter().for_each(wake);
     let roots = lock(&shared.roots).clone();
     for root in roots {
         root.wake();
     }
 
-    // 3.3. No timer can be armed after this, and no thread can push into the injector. What is
-    // woken here are futures in `block_on` and tasks of other runtimes that wait for a timer of
-    // this one: its own tasks were woken before.
-    shared.driver.timers.close(&mut wakers);
-    wakers.into_iter().for_each(wake);
+    // 3.3. No thread can push into the injector after this.
     shared.injector.close();
 
     // 3.4. Drop every task that was left, and every job that was given up, unless a thread of the

@@ -398,8 +398,9 @@ impl Entry {
                 (false, true) => &mut waiting.given_up,
                 (false, false) => &mut waiting.kept,
             };
-            // What came until then was not waited for any longer. A future is another one each time,
-            // but a `poll_` function asks again for the same.
+
+            // What came until then was not waited for any longer. A future is another one each
+            // time, but a `poll_` function asks again for the same.
             let last = last_look(wait, reported).map_or(0, |last| last.at);
             list.push(Open { since: wait.since.max(last), ..wait.clone() });
         }
