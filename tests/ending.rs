@@ -10,44 +10,29 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
 
-/// Wants a runtime when it is dropped.
-struct WantsRuntime(Counter);
-
-impl Drop for WantsRuntime {
-    fn drop(&mut self) {
-        let id = Handle::try_current().map(|handle| handle.id());
-        assert!(id.is_some() && !arc::runtime::may_block(), "it is dropped as all others are");
-        self.0.add();
-    }
-}
-
-/// Whoever takes the runtime apart: a worker, or a thread outside.
-#[test]
-fn what_the_end_drops_finds_its_runtime() {
-    for runtime in [current_thread(), runtime(1), runtime(2)] {
-        let dropped = Counter::new();
-        let wants = WantsRuntime(dropped);
-        drop(runtime.spawn(async move {
-            let _wants = wants;
-            pending::<()>().await;
-        }));
-        drop(runtime);
-        assert_eq!(dropped.get(), 1);
-    }
-}
-
 /// A future's drop finds its runtime also if the task is woken too late for the queues.
 #[test]
 fn a_task_that_is_woken_at_the_end_is_dropped_in_its_runtime() {
+    /// Wants a runtime when it is dropped.
+    struct Spawns(Counter);
+
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            let id = Handle::try_current().map(|handle| handle.id());
+            assert!(id.is_some() && !arc::runtime::may_block(), "it is dropped as all others are");
+            self.0.add();
+        }
+    }
+
     within_deadline(|| {
         for workers in SIZES {
             for _ in 0..rounds(300) {
                 let (runtime, dropped) = (runtime(workers), Counter::new());
                 let wakers = Arc::new(Mutex::new(Vec::new()));
                 for _ in 0..4 {
-                    let (wants, wakers) = (WantsRuntime(dropped), wakers.clone());
+                    let (spawns, wakers) = (Spawns(dropped), wakers.clone());
                     drop(runtime.spawn(async move {
-                        let _wants = wants;
+                        let _spawns = spawns;
                         poll_fn(|context| {
                             wakers.lock().unwrap().push(context.waker().clone());
                             Poll::<()>::Pending
@@ -161,29 +146,4 @@ fn a_worker_whose_thread_local_has_the_runtime_does_not_join_itself() {
         told.wait_for(1);
         assert_eq!(panics.get(), 0);
     });
-}
-
-/// They may have what the program wants to have again: a lock, a file, a port.
-#[test]
-fn the_end_waits_for_what_thread_locals_of_workers_have() {
-    struct Slow(Counter);
-
-    impl Drop for Slow {
-        fn drop(&mut self) {
-            // Who does not wait for this thread is sure to come first.
-            thread::sleep(millis(100));
-            self.0.add();
-        }
-    }
-
-    std::thread_local! {
-        static HELD: std::cell::RefCell<Option<Slow>> = const { std::cell::RefCell::new(None) };
-    }
-    let runtime = runtime(2);
-    let dropped = Counter::new();
-    let slow = Slow(dropped);
-    let holds = runtime.spawn(async { HELD.set(Some(slow)) });
-    runtime.block_on(holds).unwrap();
-    drop(runtime);
-    assert_eq!(dropped.get(), 1);
 }
