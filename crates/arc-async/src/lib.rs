@@ -16,8 +16,13 @@
 //! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
 //! the package of that name is an unrelated library.
 //!
-//! Names, arguments and meaning are tokio's, and so are the IO traits. If you come from tokio, read
-//! the page `docs/TOKIO.md` of the repository: it says what to replace and what differs.
+//! Names, arguments and meaning are tokio's, with some exceptions. The IO traits are tokio's own
+//! items: the crate `tokio` is compiled for them, and for its `sync`, but no part of its runtime.
+//! If you come from tokio, read the page `docs/TOKIO.md` of the repository: it says what to replace
+//! and what differs.
+//!
+//! [`#[arc::main]`](macro@main) runs a program on as many threads as the machine has cores, and
+//! `#[arc::main(flavor = "current_thread")]` on one.
 //!
 //! # A server
 //!
@@ -97,12 +102,12 @@
 //! | `ucred` | `UnixStream::peer_cred` and its `UCred`, by the crate nix |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
 //! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
-//! | `compat` | `arc::compat`, with no more than an explanation of tokio's panics |
+//! | `compat` | what the five above have in common: a panic of tokio's says what helps on arc |
 //! | `test-util` | `start_paused`; `pause`, `advance` and `resume` in [`time`]; for tests only |
-//! | `trace` | the runtime tells its timeline, and `arc::trace` writes it |
+//! | `trace` | `arc::trace`, which records which worker polled which task when |
 //! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
-//! | `tokio-rt` | tokio's context in each runtime, for crates that call tokio |
+//! | `tokio-rt` | a tokio runtime at hand on all threads, for crates that call `tokio::spawn` |
 //! | `console` | `waits`, and `arc::compat::console`: tokio-console is told of tasks and locks |
 //!
 //! With `test-util`, which is also called `sim`, [`time::Instant`] is a type of its own, as tokio's
