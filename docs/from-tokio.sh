@@ -22,12 +22,17 @@ manifests() {
 declares='^[[:space:]]*(pub(\([a-z: ]*\))?[[:space:]]+)?mod[[:space:]]+tokio[[:space:]]*[;{]'
 own=$(rust_files -E "$declares" || true)
 
-# Behind `name::` it is an item of another path, but `::tokio` is the crate. The crate is named by a
-# path (`tokio::`, `tokio` before `as`, `;` or `,` in a `use`), and `mod tokio;` is none.
+# Behind `name::`, and in `use name::{ .. }`, it is an item of another path, but `::tokio` is the
+# crate. The crate is named by a path (`tokio::`, `tokio` before `as`, `;` or `,` in a `use`), and
+# `mod tokio;` is none. A zero byte hides what is to stay.
 rust_files tokio | while read -r file; do
     case "$own" in *"$file"*) continue ;; esac
-    perl -pi -e 's/(?<!\w::)(?<!["\w.-])\btokio(?=\s*::)/arc/g;
-        s/\b(use|extern\s+crate)\s+(::)?tokio(?=\s*(;|\bas\b))/$1 . " " . ($2 || "") . "arc"/ge;' "$file"
+    perl -0777 -pi -e '
+        s{\buse\s+(?!(?:::\s*)?tokio\b)(?:::\s*)?\w+(?:::\w+)*::\{[^;]*;}
+            {my $list = $&; $list =~ s/\btokio(?=\s*::)/tok\0io/g; $list}ge;
+        s/(?<!\w::)(?<!["\w.-])\btokio(?=\s*::)/arc/g;
+        s/\b(use|extern\s+crate)\s+(::)?tokio(?=\s*(;|\bas\b))/$1 . " " . ($2 || "") . "arc"/ge;
+        s/tok\0io/tokio/g;' "$file"
 done
 
 # In `[features]` alone, `dep:tokio` and `tokio/NAME` are the dependency. Elsewhere they may be a path.
@@ -38,8 +43,9 @@ manifests perl -pi -e '$in_features = $1 eq "features" if /^\[+\s*([\w.-]+)\s*\]
 echo "Left in Rust files, as modules, features or text of your own:"
 rust_files tokio | while read -r file; do grep -nHw tokio "$file"; done || true
 echo
-# These parts of hyper-util and tokio-util call `tokio::spawn` or tokio's timer. No compiler sees it.
-calls='TokioExecutor|TokioTimer|tokio_util::(\{.*)?(task|time)'
+# These parts of hyper-util and tokio-util, and the connectors of hyper's clients, call
+# `tokio::spawn`, tokio's timer or its sockets. No compiler sees it.
+calls='TokioExecutor|TokioTimer|HttpConnector|HttpsConnector|tokio_util::(\{.*)?(task|time)'
 echo "Compile, and panic when they run; docs/TOKIO.md has arc's, and what helps with the others:"
 rust_files -E "$calls" | while read -r file; do grep -nHwE "$calls" "$file"; done || true
 echo

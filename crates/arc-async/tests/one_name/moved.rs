@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Each line as it is on tokio and on arc.
-const LINES: [(&str, &str); 15] = [
+const LINES: [(&str, &str); 20] = [
     ("use tokio::{io, net::TcpStream};", "use arc::{io, net::TcpStream};"),
     ("use ::tokio::sync::mpsc;", "use ::arc::sync::mpsc;"),
     ("use tokio as rt;", "use arc as rt;"),
@@ -13,13 +13,18 @@ const LINES: [(&str, &str); 15] = [
     ("#[tokio::main(flavor = \"current_thread\")]", "#[arc::main(flavor = \"current_thread\")]"),
     ("/// Calls [`tokio::spawn`].", "/// Calls [`arc::spawn`]."),
     ("type At = Option<tokio :: time::Instant>;", "type At = Option<arc :: time::Instant>;"),
+    ("use {std::fs, tokio::io};", "use {std::fs, arc::io};"),
     // These are no names of the crate.
     ("use tokio_util::codec;", "use tokio_util::codec;"),
     ("use crate::tokio::Wrapper;", "use crate::tokio::Wrapper;"),
+    ("use crate::{other, tokio::Wrapper};", "use crate::{other, tokio::Wrapper};"),
+    ("use my::{\n    tokio::{One, Two},\n};", "use my::{\n    tokio::{One, Two},\n};"),
     ("fn run() { self::tokio::run() }", "fn run() { self::tokio::run() }"),
     ("#[cfg(feature = \"tokio\")]", "#[cfg(feature = \"tokio\")]"),
     ("const TARGET: &str = \"tokio::task\";", "const TARGET: &str = \"tokio::task\";"),
     ("use hyper_util::rt::TokioExecutor;", "use hyper_util::rt::TokioExecutor;"),
+    ("use hyper_util::rt::{tokio::TokioIo};", "use hyper_util::rt::{tokio::TokioIo};"),
+    ("use client::HttpConnector;", "use client::HttpConnector;"),
     ("use tokio_util::task::TaskTracker;", "use tokio_util::task::TaskTracker;"),
     ("use tokio_util::{either, time::DelayQueue};", "use tokio_util::{either, time::DelayQueue};"),
 ];
@@ -83,8 +88,11 @@ fn names_of_the_crate_are_replaced_and_others_are_told() {
         assert!(printed.contains(line), "{line} is not in\n{printed}");
     }
     let told: Vec<_> = printed.lines().filter(|line| line.starts_with("./src/main.rs:")).collect();
-    assert_eq!(told.len(), 7, "{printed}");
-    assert!(told[4].ends_with(":use hyper_util::rt::TokioExecutor;"), "{printed}");
-    assert!(told[5].ends_with(":use tokio_util::task::TaskTracker;"), "{printed}");
-    assert!(told[6].ends_with(":use tokio_util::{either, time::DelayQueue};"), "{printed}");
+    let (own, calls) = told.split_at(7);
+    assert!(own.iter().all(|line| !line.contains("arc")), "{printed}");
+    let ends = ["rt::TokioExecutor;", "HttpConnector;", "TaskTracker;", "time::DelayQueue};"];
+    assert_eq!(calls.len(), ends.len(), "{printed}");
+    for (line, end) in calls.iter().zip(ends) {
+        assert!(line.ends_with(end), "{line} does not end with {end}");
+    }
 }
