@@ -479,6 +479,7 @@ mod tests {
         assert_eq!(table.remove_runtime(8).len(), 2);
         assert_eq!(table.iter().count(), 0);
     }
+
     #[test]
     fn a_function_has_waited_since_the_last_report_of_what_it_asks_for() {
         let (task, source) = (1 << 40, 1 << 40);
