@@ -178,8 +178,9 @@ pub fn asks_kernel(waits: bool) {
 
 /// The kernel has answered, and reports these sources. The flags are those of reading and writing.
 pub fn kernel_told(sources: &[(i64, [bool; 2])]) {
-    waits::ready(sources);
     keep(Event::KernelTold);
+    // After the record, whose time it takes.
+    waits::ready(sources);
     let ready = sources.iter().map(|&(source, [read, write])| Event::Ready { source, read, write });
     keep_also(ready);
 }

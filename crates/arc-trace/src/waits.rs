@@ -273,8 +273,10 @@ pub(crate) fn ready(sources: &[(i64, [bool; 2])]) {
     if sources.is_empty() {
         return;
     }
+    // What the kernel has told has just been recorded.
+    let at = if is_recording() { recorder::last() } else { clock() };
     let mut all = lock(&REPORTED);
-    let look = Look { number: LOOKS.load(Ordering::Relaxed) + 1, at: clock() };
+    let look = Look { number: LOOKS.load(Ordering::Relaxed) + 1, at };
     for &(source, directions) in sources {
         let last = all.entry(source as u64).or_default();
         for direction in [0, 1] {
