@@ -17,8 +17,8 @@
 //! the package of that name is an unrelated library.
 //!
 //! Names, arguments and meaning are tokio's, with some exceptions. The IO traits are tokio's own
-//! items: the crate `tokio` is compiled for them, and for its `sync`. Nothing of its runtime is, but
-//! for the feature `tokio-rt`. If you come from tokio, read the page `docs/TOKIO.md` of the
+//! items: the crate `tokio` is compiled for them, and for its `sync`. Nothing of its runtime is,
+//! but for the feature `tokio-rt`. If you come from tokio, read the page `docs/TOKIO.md` of the
 //! repository: it says what to replace and what differs.
 //!
 //! [`#[arc::main]`](macro@main) runs a program on as many threads as the machine has cores, and
