@@ -9,17 +9,14 @@
 //! and take the second argument of the others.
 
 /// The first argument is for a program whose runtimes can be looked at, and the second for others.
-#[cfg(feature = "observe")]
 macro_rules! observed {
-    ($seen:expr, $unseen:expr) => {
-        $seen
-    };
-}
-#[cfg(not(feature = "observe"))]
-macro_rules! observed {
-    ($seen:expr, $unseen:expr) => {
-        $unseen
-    };
+    ($seen:expr, $unseen:expr) => {{
+        #[cfg(feature = "observe")]
+        let chosen = $seen;
+        #[cfg(not(feature = "observe"))]
+        let chosen = $unseen;
+        chosen
+    }};
 }
 
 /// Notes a task that the caller is about to spawn: its kind, and perhaps its name.
@@ -43,17 +40,14 @@ macro_rules! tell {
 }
 
 /// The first argument is for a program that can be simulated, and the second for others.
-#[cfg(feature = "sim")]
 macro_rules! sim {
-    ($simulated:expr, $real:expr) => {
-        $simulated
-    };
-}
-#[cfg(not(feature = "sim"))]
-macro_rules! sim {
-    ($simulated:expr, $real:expr) => {
-        $real
-    };
+    ($simulated:expr, $real:expr) => {{
+        #[cfg(feature = "sim")]
+        let chosen = $simulated;
+        #[cfg(not(feature = "sim"))]
+        let chosen = $real;
+        chosen
+    }};
 }
 
 pub(crate) use {note, observed, sim, tell};

@@ -82,8 +82,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// When a sleep is ready whose deadline is set now. `None` if it is ready already.
 fn due(deadline: Instant, now: Instant) -> Option<Instant> {
-    let is_ahead = deadline > now;
-    let due = if is_ahead { deadline } else { deadline + PAUSE };
+    let due = if deadline > now { deadline } else { deadline + PAUSE };
     (due > now).then_some(due)
 }
 

@@ -90,10 +90,7 @@ impl Driver {
     ) -> Until {
         let ahead = || {
             let alarm = self.timers.next_alarm();
-            // A clock that is to show what was waited for, and no more, must not jump further.
-            let is_steady = arc_sim_core::is_steady();
-            let next = if is_steady { self.timers.next_deadline() } else { alarm };
-            (next, self.has_sources())
+            ([alarm, self.timers.next_deadline()], self.has_sources())
         };
         arc_sim_core::until([until, self.at_once()], ahead, wakers, |wakers| {
             self.collect(self.at_once(), wakers);

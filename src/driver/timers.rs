@@ -182,11 +182,11 @@ impl Timers {
             // Most wheels have nothing due, and need no lock. What is missed here, T3 finds.
             if earliest.load(Ordering::Relaxed) <= now {
                 let mut wheel = lock(wheel);
-                wheel.expire(now, wakers);
+                let next = wheel.expire(now, wakers);
 
                 // Under the lock, as in `arm`. Otherwise a timer that is armed meanwhile would be
                 // forgotten.
-                earliest.store(wheel.next_expiry().unwrap_or(NEVER), Ordering::Relaxed);
+                earliest.store(next.unwrap_or(NEVER), Ordering::Relaxed);
             }
         }
     }

@@ -23,7 +23,6 @@
 
 use std::collections::BTreeMap;
 
-/// One word shows which slots are occupied.
 const SLOTS: usize = 64;
 
 /// A slot is 2^17 ns wide, about 131 us: so are the spans in which timers share a wake-up
@@ -33,8 +32,6 @@ const SLOT_WIDTH_BITS: u32 = 17;
 /// Values, each with the time at which it expires.
 pub(crate) struct Wheel<T> {
     slots: Box<[BTreeMap<Key, T>]>,
-    /// One bit for each slot that is not empty.
-    occupied: u64,
     /// How many values have been inserted so far.
     inserted: u64,
 }
@@ -55,8 +52,7 @@ impl Key {
 
 impl<T> Wheel<T> {
     pub(crate) fn new() -> Self {
-        let slots = (0..SLOTS).map(|_| BTreeMap::new()).collect();
-        Self { slots, occupied: 0, inserted: 0 }
+        Self { slots: (0..SLOTS).map(|_| BTreeMap::new()).collect(), inserted: 0 }
     }
 
     /// Inserts a value. No two values of a wheel have the same key, also one after the other.
@@ -66,7 +62,6 @@ impl<T> Wheel<T> {
         self.inserted += 1;
 
         self.slots[key.slot()].insert(key, value);
-        self.occupied |= 1 << key.slot();
         key
     }
 
@@ -77,51 +72,34 @@ impl<T> Wheel<T> {
 
     /// Takes a value out. `None` if it has expired or was removed.
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        let slot = &mut self.slots[key.slot()];
-        let value = slot.remove(&key)?;
-        // Those who look for the next deadline pass over an empty slot.
-        if slot.is_empty() {
-            self.occupied &= !(1 << key.slot());
-        }
-        Some(value)
-    }
-
-    /// The deadline of the value that expires next.
-    pub(crate) fn next_expiry(&self) -> Option<u64> {
-        // A slot may begin with a deadline of a later turn, so each of them is asked.
-        let first = |slot: usize| self.slots[slot].first_key_value();
-        let all = occupied_slots(self.occupied).filter_map(first);
-        all.map(|(key, _)| key.deadline).min()
+        self.slots[key.slot()].remove(&key)
     }
 
     /// Takes out the values whose deadline is not after `now`, and adds them to `expired` in the
-    /// order of their keys.
-    pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
+    /// order of their keys. Returns the deadline of the value that expires next.
+    pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) -> Option<u64> {
         let mut due = Vec::new();
-        // All slots: after a long sleep, each of them may hold something that is due.
-        for index in occupied_slots(self.occupied) {
-            let slot = &mut self.slots[index];
-            // What is later in this slot is later than its first, too.
-            while let Some(first) = slot.first_entry()
-                && first.key().deadline <= now
-            {
-                due.push(first.remove_entry());
-            }
+        let mut next = None;
 
-            if slot.is_empty() {
-                self.occupied &= !(1 << index);
+        // After a long sleep each slot may hold something that is due, and any may begin with a
+        // deadline of a later turn: so all of them are looked at.
+        for slot in &mut self.slots {
+            // What is later in this slot is later than its first, too.
+            while let Some(first) = slot.first_entry() {
+                let deadline = first.key().deadline;
+                if deadline > now {
+                    next = Some(deadline.min(next.unwrap_or(deadline)));
+                    break;
+                }
+                due.push(first.remove_entry());
             }
         }
 
         // Each slot was in order, and now all of them are.
         due.sort_unstable_by_key(|(key, _)| *key);
         expired.extend(due.into_iter().map(|(_, value)| value));
+        next
     }
-}
-
-/// The numbers of the bits that are set.
-fn occupied_slots(bits: u64) -> impl Iterator<Item = usize> {
-    (0..SLOTS).filter(move |slot| bits & (1 << slot) != 0)
 }
 
 #[cfg(all(test, not(arc_model)))]

@@ -25,7 +25,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     );
 
     // The line of the caller is what observers are told.
-    let root = Arc::new(Root::new(note!(BlockOn, None)));
+    let root = Arc::new(Root::new(shared.clone(), note!(BlockOn, None)));
     tell!(spawned(root.id.0, shared.id.0, &root.note));
 
     // What is dropped here goes in this order: the future, the context, the entry in the list of
@@ -37,20 +37,16 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 
     // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
     let _context = context::enter(Role::Polling, shared.clone(), None);
-    wait_for(shared, &root, pin!(future))
+    wait_for(&root, pin!(future))
 }
 
 /// The loop of a thread in `block_on`. If the thread runs the worker, it gives that up before the
 /// future is dropped.
-fn wait_for<F: Future>(
-    shared: &Arc<Shared>,
-    root: &Arc<Root>,
-    mut future: Pin<&mut F>,
-) -> F::Output {
+fn wait_for<F: Future>(root: &Arc<Root<Shared>>, mut future: Pin<&mut F>) -> F::Output {
     // The waker is the same for each poll, so that those who keep it see that.
-    let waker = RootWaker { root: root.clone(), runtime: shared.clone() };
-    let waker = Waker::from(Arc::new(waker));
+    let waker = Waker::from(root.clone());
 
+    let shared = &root.runtime;
     let runs_tasks = shared.config.flavor == RuntimeFlavor::CurrentThread;
     let mut in_loop = None;
     loop {
@@ -64,7 +60,7 @@ fn wait_for<F: Future>(
 
         // 2. Poll the future, if it was woken.
         let is_due = root.take_wake_up();
-        if is_due && let Poll::Ready(output) = poll(shared, root, &waker, future.as_mut()) {
+        if is_due && let Poll::Ready(output) = poll(root, &waker, future.as_mut()) {
             return output;
         }
 
@@ -79,17 +75,12 @@ fn wait_for<F: Future>(
     }
 }
 
-fn poll<F: Future>(
-    shared: &Shared,
-    root: &Root,
-    waker: &Waker,
-    future: Pin<&mut F>,
-) -> Poll<F::Output> {
+fn poll<F: Future>(root: &Root<Shared>, waker: &Waker, future: Pin<&mut F>) -> Poll<F::Output> {
     observed!(root.note.step(), {});
     tell!(begins(root.id.0, &root.note));
 
     // Observers may want to know of a poll that does not return: the monitor has to look.
-    shared.monitor.ring();
+    root.runtime.monitor.ring();
 
     let mut context = Context::from_waker(waker);
     let poll = budget::with_budget(|| future.poll(&mut context));
@@ -99,17 +90,13 @@ fn poll<F: Future>(
     poll
 }
 
-struct RootWaker {
-    root: Arc<Root>,
-    runtime: Arc<Shared>,
-}
-
-impl Wake for RootWaker {
+/// The root is its own waker: one allocation is both.
+impl Wake for Root<Shared> {
     fn wake(self: Arc<Self>) {
         // A thread that runs the worker sleeps as workers do, perhaps in the seat. If another
         // thread runs it, that one wakes up for nothing.
-        let is_first = self.root.wake();
-        if is_first && self.runtime.config.flavor == RuntimeFlavor::CurrentThread {
+        let runs_tasks = self.runtime.config.flavor == RuntimeFlavor::CurrentThread;
+        if self.wake_thread() && runs_tasks {
             self.runtime.wake_worker(0);
         }
     }
@@ -119,7 +106,7 @@ impl Wake for RootWaker {
 ///
 /// As on tokio, the future comes again only after these tasks, but after no more than
 /// `event_interval` of them. So neither starves the other.
-fn run_tasks(worker: &Worker, root: &Root, was_polled: bool) {
+fn run_tasks(worker: &Worker, root: &Root<Shared>, was_polled: bool) {
     // A future that wakes itself for ever must not hide the kernel.
     if was_polled {
         worker.count_poll();

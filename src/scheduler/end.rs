@@ -71,7 +71,7 @@ pub(crate) fn close(shared: &Arc<Shared>) {
     wakers.into_iter().for_each(wake);
     let roots = lock(&shared.roots).clone();
     for root in roots {
-        root.wake();
+        root.wake_thread();
     }
 
     // 3.3. No thread can push into the injector after this.

@@ -45,7 +45,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
         // If the tick is far too late, this thread had no core, and no poll is to blame for that.
         // The clock of a model stands still: there a tick takes a nanosecond.
         let since = before.elapsed().clamp(Duration::from_nanos(1), 2 * tick);
-        let (moved, stuck) = check_workers(shared, &mut turns);
+        let (moved, any_stuck) = check_workers(shared, &mut turns);
         let is_watched = is_watched(shared, since);
 
         // A runtime that needs no help is looked at rarely.
@@ -53,7 +53,7 @@ pub(crate) fn main(shared: &Arc<Shared>) {
             BUSY_TICK
         } else if moved > 0 {
             TICK
-        } else if stuck > 0 || is_watched || tick < TICK_MAX {
+        } else if any_stuck || is_watched || tick < TICK_MAX {
             TICK_MAX.min(2 * tick)
         } else {
             sleep(shared);
@@ -63,8 +63,8 @@ pub(crate) fn main(shared: &Arc<Shared>) {
 }
 
 /// One tick: notes which workers are stuck, and sees to it that somebody helps them. Returns how
-/// many workers have begun a turn since the last tick, and how many are awake and have not.
-fn check_workers(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
+/// many workers have begun a turn since the last tick, and whether any is awake and has not.
+fn check_workers(shared: &Shared, turns: &mut [u64]) -> (usize, bool) {
     // A worker that sleeps, and one that no thread runs, is neither.
     let mut moved = 0;
     for (index, worker) in shared.workers.iter().enumerate() {
@@ -78,18 +78,17 @@ fn check_workers(shared: &Shared, turns: &mut [u64]) -> (usize, usize) {
             moved += 1;
         }
     }
-    let is_stuck = |worker: &&WorkerShared| worker.is_stuck.load(Ordering::Relaxed);
-    let stuck = shared.workers.iter().filter(is_stuck).count();
+    let any_stuck = shared.workers.iter().any(|worker| worker.is_stuck.load(Ordering::Relaxed));
 
     // What waits behind a stuck worker goes to another one.
-    relieve_stuck_workers(shared, stuck > 0);
+    relieve_stuck_workers(shared, any_stuck);
 
     // A worker that moves looks at the kernel itself, after some polls. If it has begun a long one
     // since, the next tick finds it.
     if moved == 0 {
         watch_kernel(shared);
     }
-    (moved, stuck)
+    (moved, any_stuck)
 }
 
 /// Tells the observers of a tick. Returns whether any of them wants to hear of the next one.

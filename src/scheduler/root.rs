@@ -8,28 +8,29 @@ use crate::hooks::{Note, tell};
 use crate::registry::Id;
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock, thread};
 
-/// A future in `block_on`, as others see it.
-pub(crate) struct Root {
+/// A future in `block_on`, as others see it. It is its own waker (`block_on.rs`).
+pub(crate) struct Root<R> {
     pub(crate) id: Id,
     pub(crate) note: Note,
+    pub(crate) runtime: Arc<R>,
     pub(crate) thread: thread::Thread,
     /// The future was woken, and has not been polled since.
     is_woken: AtomicBool,
 }
 
-impl Root {
+impl<R> Root<R> {
     /// The calling thread is about to poll the future. The first poll comes without a wake-up.
-    pub(crate) fn new(note: Note) -> Self {
+    pub(crate) fn new(runtime: Arc<R>, note: Note) -> Self {
         let is_woken = AtomicBool::new(true);
-        Self { id: Id::next(), note, thread: thread::current(), is_woken }
+        Self { id: Id::next(), note, runtime, thread: thread::current(), is_woken }
     }
 
-    /// Wakes the future. Returns false if it was woken before.
+    /// Wakes the future on its thread. Returns false if it was woken before.
     ///
     /// SeqCst pairs with the load in `is_woken`. A worker that is about to sleep sets its bit, and
     /// then asks `is_woken`. A thread that wakes the future stores this, and then claims the
     /// worker.
-    pub(crate) fn wake(&self) -> bool {
+    pub(crate) fn wake_thread(&self) -> bool {
         let is_first = !self.is_woken.swap(true, Ordering::SeqCst);
         if is_first {
             self.thread.unpark();
@@ -37,36 +38,36 @@ impl Root {
         is_first
     }
 
-    /// SeqCst pairs with `wake`.
+    /// SeqCst pairs with `wake_thread`.
     pub(crate) fn is_woken(&self) -> bool {
         self.is_woken.load(Ordering::SeqCst)
     }
 
     /// Whether the future has to be polled. The flag is cleared before the poll, so that a wake-up
-    /// that comes during the poll asks for another one. Acquire pairs with `wake`: what was done
-    /// before the wake-up is seen.
+    /// that comes during the poll asks for another one. Acquire pairs with `wake_thread`: what
+    /// was done before the wake-up is seen.
     pub(crate) fn take_wake_up(&self) -> bool {
         self.is_woken.swap(false, Ordering::Acquire)
     }
 }
 
 /// The roots of one runtime.
-pub(crate) type Roots = Mutex<Vec<Arc<Root>>>;
+pub(crate) type Roots<R> = Mutex<Vec<Arc<Root<R>>>>;
 
 /// The future is in the list of its runtime as long as this lives.
-pub(crate) struct Entered<'a> {
-    roots: &'a Roots,
-    root: &'a Arc<Root>,
+pub(crate) struct Entered<'a, R> {
+    roots: &'a Roots<R>,
+    root: &'a Arc<Root<R>>,
 }
 
-impl<'a> Entered<'a> {
-    pub(crate) fn new(roots: &'a Roots, root: &'a Arc<Root>) -> Self {
+impl<'a, R> Entered<'a, R> {
+    pub(crate) fn new(roots: &'a Roots<R>, root: &'a Arc<Root<R>>) -> Self {
         lock(roots).push(root.clone());
         Self { roots, root }
     }
 }
 
-impl Drop for Entered<'_> {
+impl<R> Drop for Entered<'_, R> {
     fn drop(&mut self) {
         lock(self.roots).retain(|other| !Arc::ptr_eq(other, self.root));
         tell!(ended(self.root.id.0));

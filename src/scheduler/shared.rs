@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     /// The tasks that have not ended.
     pub(crate) tasks: TaskList<Shared>,
     /// The futures that are in `block_on`.
-    pub(crate) roots: Roots,
+    pub(crate) roots: Roots<Shared>,
     pub(crate) monitor: Doorbell,
     /// The jobs of `spawn_blocking` that have not begun, and the threads that run jobs.
     pub(crate) pool: Pool<Shared>,
@@ -118,11 +118,9 @@ impl Shared {
 
     /// Wakes a worker that sleeps. Returns `false` if there was none.
     pub(crate) fn wake_one(&self) -> bool {
-        let claimed = self.sleepers.claim_one();
-        if let Some(worker) = claimed {
-            self.rouse(worker);
-        }
-        claimed.is_some()
+        let Some(worker) = self.sleepers.claim_one() else { return false };
+        self.rouse(worker);
+        true
     }
 
     /// Wakes one particular worker, if it sleeps.

@@ -130,11 +130,6 @@ pub fn is_running() -> bool {
     WORLD.try_with(|world| world.borrow().is_some()).unwrap_or(false)
 }
 
-/// Whether this thread runs a simulation in which polls take no time.
-pub fn is_steady() -> bool {
-    with_world(|world| world.is_steady).unwrap_or(false)
-}
-
 /// Returns the task that is polled next: `first`, or one of the `others` that wait behind it. It is
 /// among the first 64 of them all. `push` puts a task at the end of the queue, and `pop` takes out
 /// the first one.
@@ -224,15 +219,15 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
 }
 
 /// No task can run. Returns until when the thread waits: until the first of `until`, as without a
-/// simulation, or until the second, which is now. `ahead` says when the first timer
-/// expires, and whether there are sockets. `look` takes the wakers of what these report by now, and
-/// says whether there is a reason not to wait.
+/// simulation, or until the second, which is now. `ahead` says when the alarm of the timers is and
+/// when the first of them expires, and whether there are sockets. `look` takes the wakers of what
+/// these report by now, and says whether there is a reason not to wait.
 ///
 /// In a simulation the thread waits only if somebody holds the clock. Otherwise the clock jumps to
 /// the deadline. If there is none, the main future is woken and ends the simulation.
 pub fn until<T>(
     until: [T; 2],
-    ahead: impl FnOnce() -> (Option<Instant>, bool),
+    ahead: impl FnOnce() -> ([Option<Instant>; 2], bool),
     wakers: &mut Vec<Waker>,
     mut look: impl FnMut(&mut Vec<Waker>) -> bool,
 ) -> T {
@@ -244,16 +239,20 @@ pub fn until<T>(
         return now;
     }
 
-    let (next, has_sockets) = ahead();
-    let is_held = with_world(|world| {
+    let ([alarm, deadline], has_sockets) = ahead();
+    let looked = with_world(|world| {
         world.rest();
         world.log.note_sockets(has_sockets);
-        world.holds > 0
+        (world.holds > 0, world.is_steady)
     });
+    let (is_held, is_steady) = looked.unwrap_or_default();
     // Another thread does something for the simulation, and will wake this one.
-    if is_held == Some(true) {
+    if is_held {
         return until;
     }
+
+    // A clock that is to show what was waited for, and no more, must not jump further.
+    let next = if is_steady { deadline } else { alarm };
 
     // A short jump only moves the clock on. A long one could end a timeout although the answer is
     // there, and without a deadline the simulation would end.

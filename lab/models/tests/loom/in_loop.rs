@@ -19,7 +19,7 @@ use std::task::{Poll, Waker};
 #[derive(Default)]
 struct OneWorker {
     crew: Crew,
-    roots: Roots,
+    roots: Roots<()>,
     worker: UnsafeCell<usize>,
 }
 
@@ -31,7 +31,7 @@ unsafe impl Send for OneWorker {}
 impl OneWorker {
     /// Runs the worker once.
     fn use_it(&self) {
-        let root = std::sync::Arc::new(Root::new(note()));
+        let root = std::sync::Arc::new(Root::new(std::sync::Arc::new(()), note()));
         let _entered = Entered::new(&self.roots, &root);
         while !self.crew.enter_loop(1) {
             thread::park();
