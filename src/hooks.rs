@@ -33,7 +33,7 @@ macro_rules! note {
 /// the compiler that the arguments are used.
 macro_rules! tell {
     ($event:ident($($fact:expr),*)) => {
-        crate::hooks::observed!(arc_observe::tell(|it| it.$event($($fact),*)), {
+        crate::hooks::observed!(arc_observe::tell!($event($($fact),*)), {
             let _ = || ($($fact,)*);
         })
     };

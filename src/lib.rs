@@ -22,8 +22,9 @@
 //!
 //! # What is where
 //!
-//! Names, arguments and meaning are tokio's wherever tokio has the thing. The IO traits are those
-//! of futures-io, so that crates which depend on no runtime work as they are.
+//! Names, arguments and meaning are tokio's where tokio has the same. The IO traits are those of
+//! futures-io, so that crates which depend on no runtime work as they are. (`arc-async` has tokio's
+//! traits as well.)
 //!
 //! | | |
 //! |---|---|
@@ -43,7 +44,7 @@
 //! | you look for | it is in |
 //! |---|---|
 //! | `select!`, locks, channels, `JoinSet`, time limits, intervals | `arc-util` |
-//! | names of hosts, UDP, Unix sockets, files, processes, signals | `arc-util` |
+//! | look-up of host names, UDP, Unix sockets, files, processes, signals | `arc-util` |
 //! | the list of tasks, reports of long polls, what a shutdown ended | `arc-util` |
 //! | hyper, axum, tower, crates that require tokio | `arc-compat` |
 //! | the timeline: which worker polled which task when, and why one was late | `arc-trace` |

@@ -7,7 +7,7 @@ use crate::registry::Id;
 use crate::runtime::Handle;
 use crate::sync::{Ordering, lock};
 
-pub use arc_observe::{Kind, Note, Observer, attach};
+pub use arc_observe::{Event, Kind, Note, Observer, attach};
 
 impl Handle {
     /// How many tasks wait in the queue of a worker. While polls are long, tasks wait in the queue

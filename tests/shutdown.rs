@@ -878,7 +878,7 @@ mod leaves_nothing {
             let before = memory_kilobytes();
             (0..60).for_each(|_| use_and_drop());
             let growth = memory_kilobytes().saturating_sub(before);
-            // A leaked runtime holds a timer wheel of 8 KiB per worker and more.
+            // A leaked runtime holds a wheel of 1.5 KiB and a ring of 4 KiB per worker, and more.
             assert!(growth < 180 * 8, "{growth} KiB more after 180 runtimes");
             // A thread of the pool is not joined, and is listed a moment longer.
             wait_until("no threads are left", || threads() <= all);

@@ -23,6 +23,7 @@
 
 use std::collections::BTreeMap;
 
+/// So many slots are looked at when something may be due.
 const SLOTS: usize = 64;
 
 /// A slot is 2^17 ns wide, about 131 us: so are the spans in which timers share a wake-up
@@ -82,8 +83,9 @@ impl<T> Wheel<T> {
         let mut next = None;
 
         // After a long sleep each slot may hold something that is due, and any may begin with a
-        // deadline of a later turn: so all of them are looked at.
-        for slot in &mut self.slots {
+        // deadline of a later turn: so all of them are looked at. Whether one is empty, it knows
+        // without its memory.
+        for slot in self.slots.iter_mut().filter(|slot| !slot.is_empty()) {
             // What is later in this slot is later than its first, too.
             while let Some(first) = slot.first_entry() {
                 let deadline = first.key().deadline;

@@ -287,12 +287,12 @@ fn key_of_a_timer_that_is_gone_finds_no_other_one() {
 #[test]
 fn inserted_and_cancelled_timers_leave_nothing_behind() {
     let mut wheel = Wheel::new();
-    for round in 0..3 {
+    for _ in 0..3 {
         let keys: Vec<Key> =
-            (0..100_000).map(|number| wheel.insert(number * MILLISECOND, round)).collect();
+            (0..100_000).map(|number| wheel.insert(number * MILLISECOND, number)).collect();
         assert_eq!(wheel.len(), 100_000);
-        for key in keys {
-            assert_eq!(wheel.remove(key), Some(round));
+        for (number, key) in keys.into_iter().enumerate() {
+            assert_eq!(wheel.remove(key), Some(number as u64));
         }
         assert_eq!((wheel.len(), wheel.next_expiry()), (0, None));
     }

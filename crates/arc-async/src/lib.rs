@@ -1,9 +1,9 @@
-//! An async/await runtime with tokio's API, which tells you what your program does.
+//! An async/await runtime with tokio's API, which tells you which task keeps the others waiting.
 //!
 //! * Tasks: [`spawn`], [groups](task::JoinSet), [`select!`], [locks and channels](sync), [sleeps,
 //!   intervals and time limits](time).
 //! * Input and output: [TCP, UDP and Unix sockets](net), [files](fs), [standard input and
-//!   output](io), signals, and with a feature other programs.
+//!   output](io), signals, and child processes by the feature `process`.
 //! * [Runtimes](runtime): several threads or the current one, [their settings](runtime::Builder),
 //!   [the list of all tasks](runtime::Handle::tasks), and a report while a task blocks its worker.
 //! * hyper, axum, tower, tonic and crates that require tokio run on it, by [features](#features).
@@ -17,9 +17,11 @@
 //! the package of that name is an unrelated library.
 //!
 //! Names, arguments and meaning are tokio's, with some exceptions. The IO traits are tokio's own
-//! items: the crate `tokio` is compiled for them, and for its `sync`. Nothing of its runtime is,
-//! but for the feature `tokio-rt`. If you come from tokio, read the page `docs/TOKIO.md` of the
-//! repository: it says what to replace and what differs.
+//! items: the crate `tokio` is compiled only for them and for its `sync`. Its runtime is compiled
+//! only with the feature `tokio-rt`. If you come from tokio, read [Coming from tokio], which says
+//! what to replace and what differs.
+//!
+//! [Coming from tokio]: https://github.com/OWNER/arc/blob/HEAD/docs/TOKIO.md
 //!
 //! [`#[arc::main]`](macro@main) runs a program on as many threads as the machine has cores, and
 //! `#[arc::main(flavor = "current_thread")]` on one.
@@ -98,16 +100,16 @@
 //! | feature | adds |
 //! |---|---|
 //! | `process` | `arc::process` |
-//! | `full` | `process`: with it, everything is there that tokio's `full` has, but for `ucred` |
-//! | `ucred` | `UnixStream::peer_cred` and its `UCred`, by the crate nix |
+//! | `full` | `process`: with it, all is there that arc has of tokio's `full`, but for `ucred` |
+//! | `ucred` | `UnixStream::peer_cred` and its `UCred`; uses the crate nix |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
-//! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part |
-//! | `compat` | what the five above have in common: a panic of tokio's says what helps on arc |
+//! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and in it the module of this name |
+//! | `compat` | what these five need: tokio's panic "no reactor running" says what helps on arc |
 //! | `test-util` | `start_paused`; `pause`, `advance` and `resume` in [`time`]; for tests only |
 //! | `trace` | `arc::trace`, which records which worker polled which task when |
 //! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |
 //! | `tracing` | `arc::compat::tracing`: a span for each task that is spawned by its functions |
-//! | `tokio-rt` | a tokio runtime at hand on all threads, for crates that call `tokio::spawn` |
+//! | `tokio-rt` | a tokio runtime, entered on all threads: for crates that call `tokio::spawn` |
 //! | `console` | `waits`, and `arc::compat::console`: tokio-console is told of tasks and locks |
 //!
 //! With `test-util`, which is also called `sim`, [`time::Instant`] is a type of its own, as tokio's
@@ -175,7 +177,7 @@ pub mod prelude {
     pub use arc_util::time::InstantExt as _;
 }
 
-/// Hear of the events of all runtimes: for tools that look at a program.
+/// Be told of the events of all runtimes: for tools that look at a program.
 pub mod observe {
     pub use arc_core::observe::*;
 }
@@ -193,7 +195,7 @@ pub use arc_util::signal;
 ///
 /// [`mpsc`](sync::mpsc), [`oneshot`](sync::oneshot), [`watch`](sync::watch),
 /// [`broadcast`](sync::broadcast), [`Semaphore`](sync::Semaphore), [`Mutex`](sync::Mutex),
-/// [`RwLock`](sync::RwLock), `Barrier` and [`Notify`](sync::Notify) stand around tokio's. All of
+/// [`RwLock`](sync::RwLock), `Barrier` and [`Notify`](sync::Notify) wrap tokio's. All of
 /// these but `Barrier` and `Notify` take part in the budget that keeps a busy task from starving
 /// the others. `OnceCell` and `SetOnce` are tokio's own. None of them needs a runtime of tokio's,
 /// or starts a thread. `mpmc`, a channel with several receivers, which tokio does not have, is the

@@ -34,9 +34,9 @@
 //!
 //! # What it costs
 //!
-//! While nobody is attached, an event costs a load and a branch. For each observer it costs a call,
-//! and what the observer does. Without the feature `observe` of `arc-runtime`, which turns this
-//! crate on, nothing of it is compiled.
+//! An event that no observer [hears](Observer::hears) costs a load and a branch, and so does each
+//! while nobody is attached. Any other costs a call of each observer, and what that does. Without
+//! the feature `observe` of `arc-runtime`, which turns this crate on, nothing of it is compiled.
 
 #![forbid(unsafe_code)]
 
@@ -46,7 +46,7 @@ pub use note::{Kind, Note};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Hears what happens in the runtimes of the process, on the threads where it happens.
@@ -55,6 +55,16 @@ use std::time::Duration;
 /// but it waits for its return. So a method must be short. It must not block, spawn or wake a task:
 /// it would hear of that, too. A panic in it is printed by the panic hook, and otherwise ignored.
 pub trait Observer: Send + Sync {
+    /// Whether it is to be told of such events at all. It is asked once for each, when it is
+    /// attached.
+    ///
+    /// By default it is told of every event, most of which its methods then ignore. An observer
+    /// that a program always has, and that needs few, spares the others by its answer: a call for
+    /// each. It may be told of an event that it does not hear, as another observer does.
+    fn hears(&self, _event: Event) -> bool {
+        true
+    }
+
     /// A task or a job was spawned, or a thread begins a `block_on`: then it is this thread.
     fn spawned(&self, _task: u64, _runtime: u64, _note: &Note) {}
 
@@ -196,6 +206,43 @@ pub trait Observer: Send + Sync {
 }
 
 /// One of the observers, in the order in which they came.
+/// Declares [`Event`].
+macro_rules! events {
+    ($($event:ident)*) => {
+        /// The events of the runtime. Each has the name of the method of [`Observer`] that is told
+        /// of it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(non_camel_case_types, reason = "they are the names of methods")]
+        #[non_exhaustive]
+        pub enum Event {
+            $(
+                #[doc = concat!("See [`Observer::", stringify!($event), "`].")]
+                $event,
+            )*
+        }
+
+        impl Event {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$event),*];
+        }
+    };
+}
+
+events! {
+    spawned queued begins ends drops panicked ended
+    made_progress out_of_budget
+    waits_for_task no_longer_waits_for_task waits_for_time waits_for_io no_longer_waits
+    runs_worker leaves_worker sleeps awake wakes stole
+    asks_kernel kernel_told tick
+    closes runtime_ended
+}
+
+impl Event {
+    const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}
+
 struct Node {
     observer: Box<dyn Observer>,
     next: OnceLock<&'static Node>,
@@ -203,16 +250,22 @@ struct Node {
 
 static FIRST: OnceLock<&'static Node> = OnceLock::new();
 
+/// A bit for each event that any of them hears.
+static HEARD: AtomicU32 = AtomicU32::new(0);
+
 /// Whether any of them wants the descriptors that are ready.
 static WANTS_DESCRIPTORS: AtomicBool = AtomicBool::new(false);
 
 /// Has an observer told of all that happens from now on, until the process ends.
 ///
-/// There may be several: each is told of each event, in the order in which they were attached.
+/// There may be several: they are told of an event in the order in which they were attached.
 pub fn attach(observer: impl Observer + 'static) {
     if observer.wants_descriptors() {
         WANTS_DESCRIPTORS.store(true, Ordering::Relaxed);
     }
+    let heard = Event::ALL.iter().filter(|event| observer.hears(**event));
+    let heard = heard.fold(0, |bits, event| bits | event.bit());
+
     let node = Node { observer: Box::new(observer), next: OnceLock::new() };
     let node: &'static Node = Box::leak(Box::new(node));
 
@@ -221,6 +274,26 @@ pub fn attach(observer: impl Observer + 'static) {
     while place.set(node).is_err() {
         place = &place.wait().next;
     }
+    // After that: whoever finds the bit finds the observer as well.
+    HEARD.fetch_or(heard, Ordering::Release);
+}
+
+/// Whether any observer hears such events. Only arc uses this.
+#[doc(hidden)]
+#[inline]
+pub fn is_heard(event: Event) -> bool {
+    HEARD.load(Ordering::Acquire) & event.bit() != 0
+}
+
+/// Tells the observers of an event, if any of them hears it. Only arc uses this.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! tell {
+    ($event:ident($($fact:expr),*)) => {
+        if $crate::is_heard($crate::Event::$event) {
+            $crate::tell(|it| it.$event($($fact),*));
+        }
+    };
 }
 
 /// Whether an observer wants the descriptors that are ready. Only arc uses this.
@@ -232,15 +305,8 @@ pub fn wants_descriptors() -> bool {
 
 /// Tells all observers of an event. Only arc uses this.
 #[doc(hidden)]
-#[inline]
-pub fn tell(event: impl FnMut(&dyn Observer)) {
-    if let Some(first) = FIRST.get() {
-        tell_from(first, event);
-    }
-}
-
-fn tell_from(first: &'static Node, mut event: impl FnMut(&dyn Observer)) {
-    let mut next = Some(first);
+pub fn tell(mut event: impl FnMut(&dyn Observer)) {
+    let mut next = FIRST.get().copied();
     while next.is_some() {
         let tell_all = || {
             while let Some(node) = next {
@@ -260,7 +326,9 @@ fn tell_from(first: &'static Node, mut event: impl FnMut(&dyn Observer)) {
 #[doc(hidden)]
 pub fn tick(runtime: u64, since: Duration) -> bool {
     let mut is_watched = false;
-    tell(|it| is_watched |= it.tick(runtime, since));
+    if is_heard(Event::tick) {
+        tell(|it| is_watched |= it.tick(runtime, since));
+    }
     is_watched
 }
 
@@ -277,6 +345,15 @@ mod tests {
     }
 
     impl Observer for Adds {
+        fn hears(&self, event: Event) -> bool {
+            event == Event::awake
+        }
+
+        /// Nobody hears this.
+        fn sleeps(&self) {
+            self.to.fetch_add(1_000_000, Ordering::Relaxed);
+        }
+
         fn awake(&self) {
             self.to.fetch_add(self.number, Ordering::Relaxed);
             assert!(!self.panics, "on purpose");
@@ -291,7 +368,8 @@ mod tests {
             attach(Adds { to: &SUM, number, panics });
         }
         for times in 1..=3 {
-            tell(|it| it.awake());
+            tell!(awake());
+            tell!(sleeps());
             assert_eq!(SUM.load(Ordering::Relaxed), 1_111 * times);
         }
     }

@@ -224,7 +224,8 @@ pub fn step(what: impl FnOnce(&Log) -> What) {
 /// these report by now, and says whether there is a reason not to wait.
 ///
 /// In a simulation the thread waits only if somebody holds the clock. Otherwise the clock jumps to
-/// the deadline. If there is none, the main future is woken and ends the simulation.
+/// the alarm, or, if polls take no time, to the deadline. If there is none, the main future is
+/// woken and ends the simulation.
 pub fn until<T>(
     until: [T; 2],
     ahead: impl FnOnce() -> ([Option<Instant>; 2], bool),
@@ -256,7 +257,7 @@ pub fn until<T>(
 
     // A short jump only moves the clock on. A long one could end a timeout although the answer is
     // there, and without a deadline the simulation would end.
-    let is_short = next.is_some_and(|deadline| deadline < Instant::now() + LONG_JUMP);
+    let is_short = next.is_some_and(|next| next < Instant::now() + LONG_JUMP);
     let grace = if has_sockets && !is_short { GRACE_MILLIS } else { 0 };
     for _ in 0..grace {
         thread::sleep(Duration::from_millis(1));
@@ -266,7 +267,7 @@ pub fn until<T>(
     }
 
     match next {
-        Some(deadline) => instant::advance_to(deadline),
+        Some(next) => instant::advance_to(next),
         None => {
             let main = with_world(|world| {
                 world.end = Some(End::Deadlock);

@@ -2,7 +2,7 @@
 
 use super::report::ROOT;
 use super::{CURRENT, Watched, Worker};
-use arc::observe::{Kind, Note, Observer};
+use arc::observe::{Event, Kind, Note, Observer};
 use arc::runtime::{Handle, Id};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,21 @@ pub(in crate::runtime) fn attach() {
 struct Watches;
 
 impl Observer for Watches {
+    /// Every program on arc-async has this observer, so no other event is to cost anything.
+    fn hears(&self, event: Event) -> bool {
+        matches!(
+            event,
+            Event::runs_worker
+                | Event::leaves_worker
+                | Event::begins
+                | Event::panicked
+                | Event::stole
+                | Event::sleeps
+                | Event::tick
+                | Event::closes
+        )
+    }
+
     fn runs_worker(&self, runtime: u64, worker: usize) {
         // The thread is in the runtime already.
         let Some(handle) = Handle::try_current() else { return };
