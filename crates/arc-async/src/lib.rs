@@ -50,6 +50,33 @@
 //! }
 //! ```
 //!
+//! # What the program is doing
+//!
+//! While a task blocks its worker, so that others wait, a line on standard error says so: in debug
+//! builds by default, and in release builds if the environment variable `ARC_LONG_POLLS` is
+//! `report`.
+//!
+//! ```text
+//! arc: task 12 has been blocking worker 1 for 100 ms (spawned at src/main.rs:44:13, polled 3 times)
+//! ```
+//!
+//! And a program can list its tasks at any time:
+//!
+//! ```
+//! # extern crate arc_async as arc;
+//! # #[arc::main]
+//! # async fn main() {
+//! # let waiter =
+//! arc::task::spawn_named("waiter", std::future::pending::<()>());
+//! # arc::task::yield_now().await;
+//! for task in arc::runtime::Handle::current().tasks() {
+//!     // task 3 "waiter", spawned at src/main.rs:4:12, polled once: idle
+//!     println!("{task}");
+//! }
+//! # waiter.abort();
+//! # }
+//! ```
+//!
 //! # Many tasks, with a time limit
 //!
 //! ```
