@@ -49,7 +49,7 @@ is_told() {
 # Runs the tests of arc and of arc-util, without those that the sanitizer cannot be asked.
 # Many inputs are another trial's; here they are slow. A test forks, and its child starts threads.
 suite() {
-  local flags=$1 build=$2 exceptions=$3 arc
+  local flags=$1 build=$2 exceptions=$3 of_util=${4-} arc
   local sanitized=("${debian[@]}" "RUSTFLAGS=$flags" CARGO_PROFILE_DEV_DEBUG=line-tables-only
     PROPTEST_CASES=16 RUST_BACKTRACE=0 TSAN_OPTIONS=atexit_sleep_ms=0:die_after_fork=0
     /usr/bin/cargo)
@@ -59,7 +59,8 @@ suite() {
   arc=$counted
   # shellcheck disable=SC2086
   run_tests "what_would_be_unsound_does_not_compile: nothing of it runs
-    tasks_whose_drop_spawns_the_next_one: leaks a task on purpose" \
+    tasks_whose_drop_spawns_the_next_one: leaks a task on purpose
+    $of_util" \
     "${sanitized[@]}" test -p arc-util --lib --tests $build $target
   tried "arc: $arc; arc-util: $counted"
 }
@@ -76,7 +77,9 @@ fn main() {
 RUST
   suite "$flags" "-Zbuild-std --target-dir $work/std" \
     "no_threads_and_no_descriptors_and_no_memory: it keeps books of memory and threads
-    tasks_take_turns: it needs short polls, and they are too slow there"
+    tasks_take_turns: it needs short polls, and they are too slow there" \
+    "large_futures: functions need more stack there
+    each_signal_asks_for_each_child: signals wait there until their thread calls the C library"
 }
 
 try_asan() {

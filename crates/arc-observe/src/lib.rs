@@ -315,9 +315,10 @@ pub fn tell(mut event: impl FnMut(&dyn Observer)) {
                 event(&*node.observer);
             }
         };
-        // What a panic carries is leaked: its drop may panic, too.
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(tell_all)) {
-            std::mem::forget(panic);
+        let Err(panic) = catch_unwind(AssertUnwindSafe(tell_all)) else { continue };
+        // The drop of what the panic carries may panic, too. What that one carries is leaked.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(another);
         }
     }
 }

@@ -56,9 +56,10 @@ impl Reports {
 
         // A thread for each report: there are few, and none that waits for the next.
         let call = move || {
-            // What the panic carries is leaked: its drop may panic, too.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(&task))) {
-                mem::forget(panic);
+            let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(&task))) else { return };
+            // The drop of what the panic carries may panic, too. What that one carries is leaked.
+            if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                mem::forget(another);
             }
         };
         *last = thread::Builder::new().name("arc-report".to_owned()).spawn(call).ok();
