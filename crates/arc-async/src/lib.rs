@@ -57,7 +57,7 @@
 //! `report`.
 //!
 //! ```text
-//! arc: task 12 has been blocking worker 1 for 100 ms (spawned at src/main.rs:44:13, polled 3 times)
+//! arc: task 12 has been blocking worker 1 for 100 ms (spawned at src/main.rs:44:9, polled 3 times)
 //! ```
 //!
 //! And a program can list its tasks at any time:
