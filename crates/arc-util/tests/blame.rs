@@ -2,11 +2,13 @@
 
 use arc::runtime::Runtime;
 use arc_util::io::duplex;
+use arc_util::net::{TcpListener, TcpSocket};
 use arc_util::sync::{Semaphore, mpsc, oneshot};
 use arc_util::task::{LocalSet, spawn_local};
 use arc_util::{task_local, time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 task_local! {
@@ -66,6 +68,39 @@ fn channels_and_permits_blame_their_caller() {
     blames_this_file(|| runtime.block_on(async { _ = receiver.blocking_recv() }));
     let (_sender, receiver) = oneshot::channel::<()>();
     blames_this_file(|| runtime.block_on(async { _ = receiver.blocking_recv() }));
+}
+
+#[test]
+fn sockets_outside_a_runtime_blame_their_caller() {
+    blames_this_file(|| drop(TcpSocket::new_v4().unwrap().listen(1)));
+
+    let runtime = Runtime::new().unwrap();
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    // The connection is there by now, but the runtime is not.
+    let context = &mut Context::from_waker(Waker::noop());
+    blames_this_file(|| _ = listener.poll_accept(context));
+}
+
+#[cfg(unix)]
+#[test]
+fn unix_sockets_outside_a_runtime_blame_their_caller() {
+    use arc_util::net::{UnixListener, UnixSocket};
+
+    let folder = std::env::temp_dir().join(format!("arc-blame-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let socket = UnixSocket::new_stream().unwrap();
+    socket.bind(folder.join("listens")).unwrap();
+    blames_this_file(|| drop(socket.listen(1)));
+    blames_this_file(|| drop(UnixSocket::new_datagram().unwrap().datagram()));
+
+    let runtime = Runtime::new().unwrap();
+    let path = folder.join("accepts");
+    let listener = runtime.block_on(async { UnixListener::bind(&path) }).unwrap();
+    let _client = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    let context = &mut Context::from_waker(Waker::noop());
+    blames_this_file(|| _ = listener.poll_accept(context));
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -85,6 +85,7 @@ impl TcpSocket {
     /// # Panics
     ///
     /// Panics outside a runtime.
+    #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.0.listen(backlog.try_into().unwrap_or(i32::MAX))?;
         TcpListener::from_std(self.0.into())

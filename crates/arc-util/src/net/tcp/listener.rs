@@ -93,6 +93,7 @@ impl TcpListener {
     /// # Panics
     ///
     /// Outside a runtime when there is a connection. The connection is closed.
+    #[track_caller]
     pub fn poll_accept(
         &self,
         context: &mut Context<'_>,

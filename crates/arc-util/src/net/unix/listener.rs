@@ -114,6 +114,7 @@ impl UnixListener {
     /// # Panics
     ///
     /// Panics outside a runtime when there is a connection. The connection is closed.
+    #[track_caller]
     pub fn poll_accept(
         &self,
         context: &mut Context<'_>,

@@ -75,6 +75,7 @@ impl UnixSocket {
     /// # Panics
     ///
     /// Panics outside a runtime.
+    #[track_caller]
     pub fn listen(self, backlog: u32) -> Result<UnixListener> {
         self.check(Type::STREAM, "a socket for datagrams cannot listen")?;
         self.0.listen(backlog.try_into().unwrap_or(i32::MAX))?;
@@ -114,6 +115,7 @@ impl UnixSocket {
     /// # Panics
     ///
     /// Panics outside a runtime.
+    #[track_caller]
     pub fn datagram(self) -> Result<UnixDatagram> {
         self.check(Type::DGRAM, "a socket for streams cannot send datagrams")?;
         UnixDatagram::from_std(self.0.into())
