@@ -45,6 +45,9 @@ pub fn run(options: Options) -> ExitCode {
         std::thread::yield_now();
     }
     let left = process::descriptors().saturating_sub(before);
+    if left > leaks {
+        println!("open at the end: {:?}", process::descriptor_names());
+    }
     for error in LEDGER.errors.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         println!("told: {error}");
     }
