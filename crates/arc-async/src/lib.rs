@@ -130,8 +130,8 @@
 //! | `full` | `process`: with it, all is there that arc has of tokio's `full`, but for `ucred` |
 //! | `ucred` | `UnixStream::peer_cred` and its `UCred`; uses the crate nix |
 //! | `mpmc` | a channel with several receivers in [`sync`], by the crate async-channel |
-//! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and in it the module of this name |
-//! | `compat` | what these five need: tokio's panic "no reactor running" says what helps on arc |
+//! | `axum`, `hyper`, `server`, `tower`, `tokio-io` | `compat`, and its part that the name says |
+//! | `compat` | what these five have in common; a panic of tokio's says what helps on arc |
 //! | `test-util` | `start_paused`; `pause`, `advance` and `resume` in [`time`]; for tests only |
 //! | `trace` | `arc::trace`, which records which worker polled which task when |
 //! | `waits` | `trace`, and the dump says what each task waits for, and names deadlocks |

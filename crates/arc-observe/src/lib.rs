@@ -46,7 +46,7 @@ pub use note::{Kind, Note};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Hears what happens in the runtimes of the process, on the threads where it happens.
@@ -58,9 +58,10 @@ pub trait Observer: Send + Sync {
     /// Whether it is to be told of such events at all. It is asked once for each, when it is
     /// attached.
     ///
-    /// By default it is told of every event, most of which its methods then ignore. An observer
-    /// that a program always has, and that needs few, spares the others by its answer: a call for
-    /// each. It may be told of an event that it does not hear, as another observer does.
+    /// By default it is told of every event, and a method that is not written anew ignores it. An
+    /// observer that a program always has should name the few events that it needs: then each of
+    /// the others costs a load, and no call. If another observer hears an event, this one is told
+    /// of it as well, whatever it answers.
     fn hears(&self, _event: Event) -> bool {
         true
     }
@@ -131,15 +132,15 @@ pub trait Observer: Send + Sync {
     /// This thread asks the kernel for events. It waits for them, or only looks.
     fn asks_kernel(&self, _waits: bool) {}
 
-    /// Whether [`kernel_told`](Self::kernel_told) is to name the descriptors. To list them costs a
-    /// runtime some hundred instructions at each look at the kernel. So this is asked once, when
-    /// the observer is attached, and nothing is listed as long as nobody wants it.
+    /// The kernel has answered, and has reported these descriptors: whether each can be read, and
+    /// whether it can be written. To list them costs a runtime some hundred instructions at each
+    /// look at the kernel, which is spared as long as nobody [hears](Self::hears) of it.
     ///
     /// # Examples
     ///
     /// ```
     /// use arc::net::TcpListener;
-    /// use arc_observe::{Observer, attach};
+    /// use arc_observe::{Event, Observer, attach};
     /// use std::net::TcpStream;
     /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     ///
@@ -148,8 +149,8 @@ pub trait Observer: Send + Sync {
     /// struct Counts(bool);
     ///
     /// impl Observer for Counts {
-    ///     fn wants_descriptors(&self) -> bool {
-    ///         self.0
+    ///     fn hears(&self, event: Event) -> bool {
+    ///         self.0 && event == Event::kernel_told
     ///     }
     ///     fn kernel_told(&self, ready: &[(i64, [bool; 2])]) {
     ///         READY.fetch_add(ready.len(), Relaxed);
@@ -181,13 +182,6 @@ pub trait Observer: Send + Sync {
     /// }
     /// # std::io::Result::Ok(())
     /// ```
-    fn wants_descriptors(&self) -> bool {
-        false
-    }
-
-    /// The kernel has answered, and has reported these descriptors: whether each can be read, and
-    /// whether it can be written. The list is empty if no observer
-    /// [wants](Self::wants_descriptors) it.
     fn kernel_told(&self, _ready: &[(i64, [bool; 2])]) {}
 
     /// The monitor has looked at a runtime, so long after the last time.
@@ -253,16 +247,10 @@ static FIRST: OnceLock<&'static Node> = OnceLock::new();
 /// A bit for each event that any of them hears.
 static HEARD: AtomicU32 = AtomicU32::new(0);
 
-/// Whether any of them wants the descriptors that are ready.
-static WANTS_DESCRIPTORS: AtomicBool = AtomicBool::new(false);
-
 /// Has an observer told of all that happens from now on, until the process ends.
 ///
 /// There may be several: they are told of an event in the order in which they were attached.
 pub fn attach(observer: impl Observer + 'static) {
-    if observer.wants_descriptors() {
-        WANTS_DESCRIPTORS.store(true, Ordering::Relaxed);
-    }
     let heard = Event::ALL.iter().filter(|event| observer.hears(**event));
     let heard = heard.fold(0, |bits, event| bits | event.bit());
 
@@ -296,11 +284,11 @@ macro_rules! tell {
     };
 }
 
-/// Whether an observer wants the descriptors that are ready. Only arc uses this.
+/// Whether the descriptors that are ready have to be listed. Only arc uses this.
 #[doc(hidden)]
 #[inline]
 pub fn wants_descriptors() -> bool {
-    WANTS_DESCRIPTORS.load(Ordering::Relaxed)
+    is_heard(Event::kernel_told)
 }
 
 /// Tells all observers of an event. Only arc uses this.
@@ -336,6 +324,7 @@ pub fn tick(runtime: u64, since: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::panic::panic_any;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Adds its number, and may panic then.
@@ -357,7 +346,21 @@ mod tests {
 
         fn awake(&self) {
             self.to.fetch_add(self.number, Ordering::Relaxed);
-            assert!(!self.panics, "on purpose");
+            if self.panics {
+                panic_any(Carried);
+            }
+        }
+    }
+
+    /// What a panic carries. Its drop panics, too.
+    struct Carried;
+
+    static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+    impl Drop for Carried {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+            panic!("on purpose");
         }
     }
 
@@ -372,6 +375,7 @@ mod tests {
             tell!(awake());
             tell!(sleeps());
             assert_eq!(SUM.load(Ordering::Relaxed), 1_111 * times);
+            assert_eq!(DROPPED.load(Ordering::Relaxed), 2 * times, "what a panic carries is kept");
         }
     }
 }

@@ -171,10 +171,6 @@ impl Observer for Recorder {
     }
 
     /// The page says which descriptor woke a task.
-    fn wants_descriptors(&self) -> bool {
-        true
-    }
-
     fn kernel_told(&self, ready: &[(i64, [bool; 2])]) {
         tell_if_on!(kernel_told(ready));
     }
