@@ -7,7 +7,7 @@
 //! Some bits of a deadline name one of 64 slots, as the minute hand of a clock names one of 60
 //! places, whatever the hour. A slot keeps its values in the order of their deadlines, those of
 //! this turn of the wheel before those of later ones. So nothing has to be moved while time
-//! passes, and only the first value of a slot is ever looked at.
+//! passes, and a look for what is due ends, in each slot, at the first value that is not.
 //!
 //! ```text
 //!   bit 63                        23 22      17 16              0
@@ -23,7 +23,7 @@
 
 use std::collections::BTreeMap;
 
-/// So many slots are looked at when something may be due.
+/// How many slots there are. All are asked when something may be due.
 const SLOTS: usize = 64;
 
 /// A slot is 2^17 ns wide, about 131 us: so are the spans in which timers share a wake-up
@@ -56,7 +56,7 @@ impl<T> Wheel<T> {
         Self { slots: (0..SLOTS).map(|_| BTreeMap::new()).collect(), inserted: 0 }
     }
 
-    /// Inserts a value. No two values of a wheel have the same key, also one after the other.
+    /// Inserts a value. No key is used twice, even after its value is gone.
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
         // The number makes it another key than that of each value before it.
         let key = Key { deadline, number: self.inserted };
@@ -77,16 +77,16 @@ impl<T> Wheel<T> {
     }
 
     /// Takes out the values whose deadline is not after `now`, and adds them to `expired` in the
-    /// order of their keys. Returns the deadline of the value that expires next.
+    /// order of their keys. Returns the deadline of the value that expires next, if there is any.
     pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) -> Option<u64> {
         let mut due = Vec::new();
         let mut next = None;
 
         // After a long sleep each slot may hold something that is due, and any may begin with a
-        // deadline of a later turn: so all of them are looked at. Whether one is empty, it knows
-        // without its memory.
+        // deadline of a later turn: so all of them are looked at. An empty one says so without
+        // its nodes, which may be in no cache.
         for slot in self.slots.iter_mut().filter(|slot| !slot.is_empty()) {
-            // What is later in this slot is later than its first, too.
+            // If the first is not due, none behind it is.
             while let Some(first) = slot.first_entry() {
                 let deadline = first.key().deadline;
                 if deadline > now {

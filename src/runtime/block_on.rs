@@ -35,7 +35,7 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
     // A job of a simulation may not wait for tasks of its own thread.
     sim!(arc_sim_core::blocks_on(shared.id.0), {});
 
-    // From here on `spawn`, sockets and timers find the runtime, and nothing may block.
+    // From here on `spawn`, sockets and timers find the runtime, and the future may not block.
     let _context = context::enter(Role::Polling, shared.clone(), None);
     wait_for(&root, pin!(future))
 }
@@ -43,7 +43,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
 /// The loop of a thread in `block_on`. If the thread runs the worker, it gives that up before the
 /// future is dropped.
 fn wait_for<F: Future>(root: &Arc<Root<Shared>>, mut future: Pin<&mut F>) -> F::Output {
-    // The waker is the same for each poll, so that those who keep it see that.
+    // The waker is the same for each poll, so that those who keep it can tell by
+    // `will_wake`.
     let waker = Waker::from(root.clone());
 
     let shared = &root.runtime;

@@ -14,7 +14,7 @@ pub(crate) struct Root<R> {
     pub(crate) note: Note,
     pub(crate) runtime: Arc<R>,
     pub(crate) thread: thread::Thread,
-    /// The future was woken, and has not been polled since.
+    /// The future was woken, and no poll of it has begun since. True at the start.
     is_woken: AtomicBool,
 }
 
@@ -25,11 +25,11 @@ impl<R> Root<R> {
         Self { id: Id::next(), note, runtime, thread: thread::current(), is_woken }
     }
 
-    /// Wakes the future on its thread. Returns false if it was woken before.
+    /// Wakes the future on its thread. Returns false if `is_woken` was set already.
     ///
-    /// SeqCst pairs with the load in `is_woken`. A worker that is about to sleep sets its bit, and
-    /// then asks `is_woken`. A thread that wakes the future stores this, and then claims the
-    /// worker.
+    /// SeqCst pairs with the load in `is_woken`. A worker that is about to sleep sets its bit among
+    /// the sleepers, and then asks `is_woken`. A thread that wakes the future sets `is_woken`, and
+    /// then claims the worker.
     pub(crate) fn wake_thread(&self) -> bool {
         let is_first = !self.is_woken.swap(true, Ordering::SeqCst);
         if is_first {

@@ -51,14 +51,15 @@ use std::time::Duration;
 
 /// Hears what happens in the runtimes of the process, on the threads where it happens.
 ///
-/// Each method does nothing unless it is written anew. The runtime holds no lock when it calls one,
-/// but it waits for its return. So a method must be short. It must not block, spawn or wake a task:
-/// it would hear of that, too. A panic in it is printed by the panic hook, and otherwise ignored.
+/// The methods that are told of events do nothing unless an observer overrides them. The runtime
+/// holds no lock when it calls one, but it waits for its return. So a method must be short. It must
+/// not block, spawn or wake a task: it would hear of that, too. A panic in it is printed by the
+/// panic hook, and otherwise ignored.
 pub trait Observer: Send + Sync {
-    /// Whether it is to be told of such events at all. It is asked once for each, when it is
-    /// attached.
+    /// Whether this observer wants to be told of an event. It is asked once for each of them, when
+    /// it is attached.
     ///
-    /// By default it is told of every event, and a method that is not written anew ignores it. An
+    /// By default it is told of every event, and a method that is not overridden ignores it. An
     /// observer that a program always has should name the few events that it needs: then each of
     /// the others costs a load, and no call. If another observer hears an event, this one is told
     /// of it as well, whatever it answers.
@@ -199,7 +200,6 @@ pub trait Observer: Send + Sync {
     fn runtime_ended(&self, _runtime: u64) {}
 }
 
-/// One of the observers, in the order in which they came.
 /// Declares [`Event`].
 macro_rules! events {
     ($($event:ident)*) => {
@@ -237,6 +237,7 @@ impl Event {
     }
 }
 
+/// One of the observers, in the order in which they came.
 struct Node {
     observer: Box<dyn Observer>,
     next: OnceLock<&'static Node>,
@@ -247,7 +248,7 @@ static FIRST: OnceLock<&'static Node> = OnceLock::new();
 /// A bit for each event that any of them hears.
 static HEARD: AtomicU32 = AtomicU32::new(0);
 
-/// Has an observer told of all that happens from now on, until the process ends.
+/// Has an observer told of the events that it hears, from now on until the process ends.
 ///
 /// There may be several: they are told of an event in the order in which they were attached.
 pub fn attach(observer: impl Observer + 'static) {
