@@ -9,7 +9,7 @@ use crate::driver::reactor::{Readiness, Source, Waiter, WaiterKind, gone};
 use crate::scheduler::budget;
 use crate::scheduler::context;
 use crate::scheduler::shared::Shared;
-use crate::sync::{Arc, lock};
+use crate::sync::Arc;
 use socket2::SockRef;
 use std::fmt;
 use std::future::poll_fn;
@@ -249,12 +249,9 @@ impl<T: AsSource> Async<T> {
         // What the look before the attempt has seen is in the waiter then.
         let moved = ready!(self.poll_with(&mut waiter, context, attempt))?;
 
-        // Fewer bytes than wanted: there are no more, unless an event came since the look.
-        let is_short = (1..wanted).contains(&moved);
-
-        // After a hang-up the end of the stream follows, without an event of its own.
-        if self.short_means_drained && is_short && !waiter.seen.is_hung_up {
-            lock(&self.source.sides)[direction as usize].record_block(waiter.seen);
+        // Fewer bytes than wanted, but not the end of the stream.
+        if self.short_means_drained && (1..wanted).contains(&moved) {
+            waiter.record_short();
         }
         Poll::Ready(Ok(moved))
     }

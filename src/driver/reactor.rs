@@ -21,7 +21,7 @@
 //!
 //! A *short read* gives less than was asked for. A TCP socket is empty then, and another read would
 //! only say so. There it counts as one that would block, unless an event has come meanwhile or
-//! there was a hang-up (`Async::poll_transfer` in `io.rs`).
+//! there was a hang-up ([`Waiter::record_short`], by `Async::poll_transfer` in `io.rs`).
 //!
 //! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]).
 //! The `poll_` functions of the IO traits have nothing that is dropped. The source keeps the last
@@ -184,9 +184,19 @@ pub(crate) struct Waiter<'a> {
 impl Waiter<'_> {
     /// Sees what is known before an operation is tried, so that an event which comes later is one
     /// more. This asks nobody: what is known was collected by whoever had the seat.
+    #[inline] // Each attempt does this: it is the least of what one costs.
     pub(crate) fn see(&mut self) -> Readiness {
         self.seen = lock(&self.source.sides)[self.direction as usize].readiness;
         self.seen
+    }
+
+    /// Records a short read or write: the next one would block, unless an event came since the
+    /// look.
+    pub(crate) fn record_short(&self) {
+        // After a hang-up the end of the stream follows, without an event of its own.
+        if !self.seen.is_hung_up {
+            lock(&self.source.sides)[self.direction as usize].record_block(self.seen);
+        }
     }
 
     /// What tells a future from others that wait for the source, for observers: it keeps its place
@@ -196,6 +206,16 @@ impl Waiter<'_> {
             WaiterKind::Future(_) => from_ref(self).addr(),
             WaiterKind::Poll => 0,
         }
+    }
+
+    /// Takes the waker of a future out again.
+    fn take_waker(&self, number: u64) {
+        tell!(no_longer_waits(self.place()));
+
+        // If there was an event since, that has taken the waker. Its drop may run user code: not
+        // under the lock, which goes at the end of this line.
+        let direction = self.direction as usize;
+        let _waker = lock(&self.source.sides)[direction].futures.remove(&number);
     }
 }
 
@@ -207,14 +227,11 @@ pub(crate) enum WaiterKind {
 }
 
 impl Drop for Waiter<'_> {
+    #[inline] // Of most waiters nothing has to be taken out: then this is one comparison.
     fn drop(&mut self) {
-        let WaiterKind::Future(Some(number)) = self.kind else { return };
-        tell!(no_longer_waits(self.place()));
-
-        // If there was an event since, that has taken the waker. Its drop may run user code: not
-        // under the lock, which goes at the end of this line.
-        let direction = self.direction as usize;
-        let _waker = lock(&self.source.sides)[direction].futures.remove(&number);
+        if let WaiterKind::Future(Some(number)) = self.kind {
+            self.take_waker(number);
+        }
     }
 }
 

@@ -117,6 +117,7 @@ impl Runtime {
     /// assert!(task.is_finished());
     /// # std::io::Result::Ok(())
     /// ```
+    #[track_caller]
     pub fn shutdown(mut self, limit: Duration) {
         self.shut_down(limit);
     }
@@ -129,6 +130,7 @@ impl Runtime {
         self.threads.clear();
     }
 
+    #[track_caller]
     fn shut_down(&mut self, limit: Duration) {
         // There are none if `shutdown` or `shutdown_background` was called before the drop.
         let threads = take(&mut *self.threads);

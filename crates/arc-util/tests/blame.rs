@@ -49,6 +49,18 @@ fn task_locals_blame_their_caller() {
 }
 
 #[test]
+fn shutdowns_inside_a_task_blame_their_caller() {
+    const LIMIT: Duration = Duration::from_secs(10);
+    let outer = Runtime::new().unwrap();
+    let core = Runtime::new().unwrap();
+    blames_this_file(|| outer.block_on(async { core.shutdown(LIMIT) }));
+    let lists = arc_util::runtime::Runtime::new().unwrap();
+    blames_this_file(|| outer.block_on(async { drop(lists.shutdown(LIMIT)) }));
+    let lists_none = arc_util::runtime::Runtime::new().unwrap();
+    blames_this_file(|| outer.block_on(async { lists_none.shutdown_timeout(LIMIT) }));
+}
+
+#[test]
 fn local_sets_blame_their_caller() {
     let runtime = Runtime::new().unwrap();
     let handle = runtime.handle();

@@ -166,6 +166,7 @@ impl Runtime {
     /// }
     /// # std::io::Result::Ok(())
     /// ```
+    #[track_caller]
     pub fn shutdown(self, limit: Duration) -> Unfinished {
         let Self { reader, mut core, handle: _handle } = self;
         let _tokio = Context::enter();
@@ -178,6 +179,7 @@ impl Runtime {
     /// # Panics
     ///
     /// Inside a task or `block_on`, unless the limit is zero.
+    #[track_caller]
     pub fn shutdown_timeout(mut self, limit: Duration) {
         self.reader.0.needs_no_list();
         let _tokio = Context::enter();
