@@ -44,6 +44,7 @@ mod note;
 
 pub use note::{Kind, Note};
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -294,21 +295,23 @@ pub fn wants_descriptors() -> bool {
 
 /// Tells all observers of an event. Only arc uses this.
 #[doc(hidden)]
+#[inline(never)] // Most events nobody hears: what tells of them is not to be in the way.
 pub fn tell(mut event: impl FnMut(&dyn Observer)) {
     let mut next = FIRST.get().copied();
-    while next.is_some() {
-        let tell_all = || {
-            while let Some(node) = next {
-                // Before the call: those behind one that panics are told all the same.
-                next = node.next.get().copied();
-                event(&*node.observer);
-            }
-        };
-        let Err(panic) = catch_unwind(AssertUnwindSafe(tell_all)) else { continue };
-        // The drop of what the panic carries may panic, too. What that one carries is leaked.
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-            std::mem::forget(another);
+    while let Some(node) = next {
+        next = node.next.get().copied();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| event(&*node.observer))) {
+            ignore(panic);
         }
+    }
+}
+
+/// Drops what the panic of an observer carries. That may panic, too: what that one carries is
+/// leaked.
+#[cold]
+fn ignore(panic: Box<dyn Any + Send>) {
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(another);
     }
 }
 
