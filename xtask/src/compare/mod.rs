@@ -106,9 +106,10 @@ fn describe() -> Result<PathBuf> {
     cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
 
     // The format is unstable, and a stable rustdoc writes it only with this variable. Of a type
-    // that has its public name elsewhere, it says everything only if it describes what is private.
+    // that has its public name elsewhere, it says everything only if it describes what is private,
+    // and what is hidden: tokio's `UnixDatagram` is in a hidden module.
     let flags = "-Zunstable-options --output-format=json --document-private-items \
-                 --cap-lints=allow";
+                 --document-hidden-items --cap-lints=allow";
     finish(cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTDOCFLAGS", flags))?;
     Ok(folder.join("target/doc"))
 }
