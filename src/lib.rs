@@ -1,6 +1,20 @@
 //! arc: a multi-threaded async/await runtime that one person can read in an afternoon and run in
 //! production.
 //!
+//! This package, `arc-runtime`, is the core alone: tasks, TCP, sleeps. Most programs depend on
+//! `arc-async`, which has the core and [all else](#what-is-not-here) at tokio's paths, under the
+//! same name `arc`:
+//!
+//! ```toml
+//! [dependencies]
+//! arc = { package = "arc-async", git = "https://github.com/OWNER/arc" }
+//! ```
+//!
+//! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
+//! the package of that name is an unrelated library.
+//!
+//! # A server
+//!
 //! ```
 //! use arc::io::{AsyncReadExt, AsyncWriteExt};
 //! use arc::net::{TcpListener, TcpStream};
@@ -37,9 +51,8 @@
 //!
 //! # What is not here
 //!
-//! This package, `arc-runtime`, has what cannot be done outside of it. All else stands on its
-//! public API, in packages of their own. Most programs depend on `arc-async`, which has all of them
-//! at tokio's paths, under the same name `arc`.
+//! This package has what cannot be done outside of it. All else stands on its public API, in
+//! packages of their own. `arc-async` has all of them.
 //!
 //! | you look for | it is in |
 //! |---|---|

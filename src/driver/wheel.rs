@@ -18,8 +18,9 @@
 //! ```
 //!
 //! The idea is scheme 5 of Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (1987): a
-//! hash table of ordered lists. The lists are trees here. What an operation costs grows with the
-//! logarithm of a 64th of the timers.
+//! hash table of ordered lists. The lists are trees here. To insert or to remove a value costs the
+//! more the more values its slot has, but only by the logarithm of their number. A look for what is
+//! due asks each of the 64 slots, and takes out what it finds.
 
 use std::collections::BTreeMap;
 

@@ -94,8 +94,8 @@ fn poll<F: Future>(root: &Root<Shared>, waker: &Waker, future: Pin<&mut F>) -> P
 /// The root is its own waker: one allocation is both.
 impl Wake for Root<Shared> {
     fn wake(self: Arc<Self>) {
-        // A thread that runs the worker sleeps as workers do, perhaps in the seat. If another
-        // thread runs it, that one wakes up for nothing.
+        // A thread that runs the worker sleeps as workers do, perhaps in the kernel
+        // (`driver/mod.rs`). If another thread runs it, that one wakes up for nothing.
         let runs_tasks = self.runtime.config.flavor == RuntimeFlavor::CurrentThread;
         if self.wake_thread() && runs_tasks {
             self.runtime.wake_worker(0);
