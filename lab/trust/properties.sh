@@ -10,8 +10,7 @@ on_demand soak-hour "the same for an hour"
 try_properties() {
   local properties=0 cases=0
   properties_in "-p arc-runtime --lib" 2000 wheel_does_what_a_sorted_map_does \
-    queues_do_what_their_model_does the_mean_is_a_mean \
-    word_is_what_its_parts_are timers_do_what_their_model_does
+    queues_do_what_their_model_does the_mean_is_a_mean timers_do_what_their_model_does
   properties_in "-p arc-runtime --test scenarios" 10000 \
     timers_that_are_reset_do_what_an_instant_does
   properties_in "-p arc-macros --test tokens" 20000 \

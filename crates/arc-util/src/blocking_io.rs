@@ -275,6 +275,8 @@ pub(crate) enum Doing {
     Read(u64),
     /// And whether it is done again, as the one before may have been of a dropped future.
     Seek(SeekFrom, bool),
+    /// A seek that `start_seek` has begun.
+    StartedSeek,
 }
 
 /// One who writes to a target, and perhaps reads it. At most one job is at work for it.
@@ -282,8 +284,6 @@ pub(crate) struct Writer<T: Target> {
     pub(crate) shared: Arc<Shared<T>>,
     pub(crate) buffer_max: usize,
     job: Option<(Doing, JoinHandle<Result<u64>>)>,
-    /// Where a seek goes that was started, and has not been waited for yet.
-    pub(crate) seeking: Option<SeekFrom>,
     report: Arc<Mutex<Report>>,
     number: u64,
     /// It waits for room, in the queue of this runtime.
@@ -312,8 +312,7 @@ impl<T: Target> Writer<T> {
         drop(queue);
 
         let report = Arc::default();
-        let (job, seeking, waits_in) = (None, None, None);
-        Self { shared, buffer_max: BUFFER_MAX, job, seeking, report, number, waits_in }
+        Self { shared, buffer_max: BUFFER_MAX, job: None, report, number, waits_in: None }
     }
 
     /// Waits for the job that is at work. Returns what it did, if there was one.
@@ -338,6 +337,11 @@ impl<T: Target> Writer<T> {
         Poll::Ready(Some((doing, result)))
     }
 
+    /// Whether there is a job whose result nobody has waited for.
+    pub(crate) fn has_job(&self) -> bool {
+        self.job.is_some()
+    }
+
     /// Whether a job is at work that has not ended.
     pub(crate) fn is_busy(&self) -> bool {
         self.job.as_ref().is_some_and(|(_, handle)| !handle.is_finished())
@@ -359,10 +363,6 @@ impl<T: Target> Writer<T> {
         doing: Doing,
         act: impl FnOnce(&T, &mut Ahead) -> Result<u64> + Send + 'static,
     ) -> Result<()> {
-        if !matches!(doing, Doing::Seek(..)) {
-            self.seeking = None;
-        }
-
         // It panics outside a runtime, before anything is begun.
         let _ = inside();
         let shared = self.shared.clone();
@@ -391,10 +391,6 @@ impl<T: Target> Writer<T> {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
-        // As long as there is room nobody waits. So a task that writes without end, by a new writer
-        // each time, would never let others run.
-        ready!(pin!(consume_budget()).poll(context));
-
         // One write at a time. A flush was begun by a future that was dropped.
         if let Some((Doing::Flush, result)) = ready!(self.poll_job(context)) {
             result?;
@@ -402,6 +398,10 @@ impl<T: Target> Writer<T> {
         self.check()?;
         let runtime = inside().id();
         ready!(self.poll_room(runtime, context));
+
+        // As long as there is room nobody waits. So a task that writes without end, by a new writer
+        // each time, would never let others run.
+        ready!(pin!(consume_budget()).poll(context));
 
         // The buffer of the last write is used again. What does not fit is the caller's next write.
         let mut bytes = take(&mut lock(&self.report).spare);
@@ -449,7 +449,6 @@ impl<T: Target> Writer<T> {
     }
 
     fn begin_write(&mut self, runtime: Id, bytes: Vec<u8>) {
-        self.seeking = None;
         let count = bytes.len();
         let report = self.report.clone();
 

@@ -1,9 +1,10 @@
 //! Each stream reads and writes by tokio's traits and by those of futures-io, within one budget.
 
-use crate::common::{Folder, soon, tcp_pair};
+use crate::common::{Folder, kind, soon, tcp_pair};
 use arc_util::fs::File;
 use arc_util::io::{AsyncWrite, BufStream, ReadBuf, SeekFrom, duplex, empty, repeat, sink};
 use std::future::poll_fn;
+use std::io::ErrorKind;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::time::Duration;
@@ -107,18 +108,35 @@ async fn files() {
     assert_eq!(soon(tokios::receive(&mut file)).await, pattern()[299_999..]);
 }
 
-/// A seek whose future was dropped is not done once more by the next one.
+/// Whether it was waited for or not, and by which family.
 #[arc::test]
-async fn a_seek_that_was_given_up_is_forgotten_by_what_comes_next() {
-    use tokio::io::{AsyncReadExt, AsyncSeek};
+async fn a_seek_that_was_started_is_done_once() {
+    use tokio::io::{AsyncReadExt, AsyncSeek, AsyncWriteExt};
 
-    let folder = Folder::new("given-up");
+    let folder = Folder::new("started");
     let path = folder.0.join("file");
     std::fs::write(&path, "0123456789").unwrap();
-    let mut file = File::open(&path).await.unwrap();
-    Pin::new(&mut file).start_seek(SeekFrom::Start(7)).unwrap();
-    assert_eq!(soon(file.read_u8()).await.unwrap(), b'0');
-    assert_eq!(soon(tokios::seek(&mut file, SeekFrom::Current(1))).await, 2);
+    let mut file = File::options().read(true).write(true).open(&path).await.unwrap();
+    Pin::new(&mut file).start_seek(SeekFrom::Start(6)).unwrap();
+    assert_eq!(soon(file.read_u8()).await.unwrap(), b'6');
+    assert_eq!(soon(tokios::seek(&mut file, SeekFrom::Current(1))).await, 8);
+
+    // Two of one kind are two, though nobody has waited for the first one.
+    Pin::new(&mut file).start_seek(SeekFrom::Current(-1)).unwrap();
+    assert_eq!(soon(futures_ios::seek(&mut file, SeekFrom::Current(-1))).await, 6);
+    for _ in 0..2 {
+        assert_eq!(soon(futures_ios::seek(&mut file, SeekFrom::Current(0))).await, 6);
+        assert_eq!(soon(tokios::seek(&mut file, SeekFrom::Current(0))).await, 6);
+    }
+
+    // As on tokio, what is at work has to be waited for.
+    file.write_all(b"six").await.unwrap();
+    assert_eq!(kind(Pin::new(&mut file).start_seek(SeekFrom::Start(0))), ErrorKind::Other);
+    soon(file.flush()).await.unwrap();
+    Pin::new(&mut file).start_seek(SeekFrom::Start(5)).unwrap();
+    file.write_all(b"five").await.unwrap();
+    soon(file.flush()).await.unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"01234five9");
 }
 
 #[arc::test]

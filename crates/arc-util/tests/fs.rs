@@ -169,6 +169,24 @@ fn a_write_that_has_not_begun_is_done_at_the_end() {
     }
 }
 
+/// Only what is ready takes a unit of the budget.
+#[test]
+fn writes_that_wait_take_nothing_of_the_budget() {
+    let mut builder = arc_util::runtime::Builder::new_multi_thread();
+    let runtime = builder.workers(1).max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let folder = Folder::new("budget");
+        let mut file = File::create(folder.0.join("file")).await.unwrap();
+        let (go_on, gate) = std::sync::mpsc::channel::<()>();
+        let busy = arc::task::spawn_blocking(move || _ = gate.recv());
+        file.write_all(b"first").await.unwrap();
+        assert!((0..1000).all(|_| waits(file.write(b"second"))));
+        assert!(arc::task::has_budget_remaining());
+        drop(go_on);
+        soon(busy).await.unwrap();
+    });
+}
+
 /// Its job is done, and what it found is old by the time of the next one.
 #[test]
 fn a_seek_that_was_given_up_is_not_taken_for_the_next_one() {

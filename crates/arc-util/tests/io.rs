@@ -369,16 +369,33 @@ async fn copying_reads_on_while_the_writer_waits() {
 }
 
 /// What came before an error of the reader arrives, also if it was read while the writer waited.
-#[arc::test]
-async fn copying_writes_what_it_has_read_before_it_tells_of_an_error() {
-    let (mut near, mut far) = duplex(4);
-    let copying = arc::spawn(async move {
+#[test]
+fn copying_writes_what_it_has_read_before_it_tells_of_an_error() {
+    let parts = || {
         let fails = Fails(ErrorKind::ConnectionReset);
-        let parts = [Bytes(b"some"), Bytes(b"thing "), Bytes(b"more"), fails];
-        copy(&mut Script::new(parts), &mut near).await
-    });
+        Script::new([Bytes(b"some"), Bytes(b"thing "), Bytes(b"more"), fails])
+    };
+    let (mut near, mut far) = duplex(64);
+    assert_eq!(kind(at_once(copy(&mut parts(), &mut near))), ErrorKind::ConnectionReset);
+    drop(near);
     let mut received = Vec::new();
-    soon(far.read_to_end(&mut received)).await.unwrap();
+    at_once(far.read_to_end(&mut received)).unwrap();
     assert_eq!(received, b"something more");
-    assert_eq!(kind(soon(copying).await.unwrap()), ErrorKind::ConnectionReset);
+
+    // A writer that waits may do so for ever.
+    let (mut near, mut far) = duplex(4);
+    assert_eq!(kind(at_once(copy(&mut parts(), &mut near))), ErrorKind::ConnectionReset);
+    drop(near);
+    received.clear();
+    at_once(far.read_to_end(&mut received)).unwrap();
+    assert_eq!(received, b"some");
+}
+
+/// A proxy whose client has gone leaves its server, also one that does not read.
+#[arc::test]
+async fn copying_both_ways_ends_by_a_reset_while_the_other_side_waits() {
+    let (mut near, mut far) =
+        (Script::new([Bytes(b"ask"), Fails(ErrorKind::ConnectionReset)]), duplex(2));
+    let copying = copy_bidirectional(&mut near, &mut far.0);
+    assert_eq!(kind(soon(copying).await), ErrorKind::ConnectionReset);
 }

@@ -166,7 +166,8 @@ fn a_lookup_may_be_moved_to_another_thread_and_needs_a_runtime() {
     assert_eq!(foreign_block_on(lookup_host("127.0.0.1:80")).unwrap().count(), 1);
 }
 
-/// The error is the system's, and no panic.
+/// The error is no panic, and not the system's `WouldBlock`: whoever sends a datagram to a name
+/// would take that for a full queue.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_lookup_without_a_thread_is_refused() {
@@ -175,6 +176,7 @@ fn a_lookup_without_a_thread_is_refused() {
         let runtime = crate::net_common::runtime(1);
         crate::thread_limit::allow_threads(0);
         let error = runtime.block_on(lookup_host("localhost:80")).map(drop).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Other, "{error}");
+        assert!(error.to_string().contains("no thread could be started"), "{error}");
     });
 }

@@ -288,6 +288,21 @@ fn a_task_that_writes_without_end_lets_others_run() {
     ended(child);
 }
 
+/// Only what is ready takes a unit of the budget: many that wait starve nobody beside them.
+#[test]
+fn reads_that_wait_take_nothing_of_the_budget() {
+    let test = "stdio::reads_that_wait_take_nothing_of_the_budget";
+    let Some(mut child) = child(test, "") else {
+        return run(async {
+            assert!((0..1000).all(|_| crate::common::waits(stdin().read(&mut [0]))));
+            assert!(arc::task::has_budget_remaining());
+        });
+    };
+    // It stays open meanwhile, and nothing comes.
+    let _input = child.stdin.take();
+    ended(child);
+}
+
 /// A write is done on the calling thread. Others get an error, and the next ones work.
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,6 +1,6 @@
 //! What the traits of `net::tcp` add to arc's TCP sockets.
 
-use crate::common::{soon, tcp_pair};
+use crate::common::{at_once, soon, tcp_pair, waits};
 use arc_util::net::TcpListener;
 use futures_util::StreamExt;
 use std::collections::BTreeSet;
@@ -49,4 +49,26 @@ async fn peeks_leave_what_they_read_and_the_stream_becomes_one_of_std() {
     assert_eq!(&buffer[..5], b"hello");
     let right: std::net::TcpStream = right.into_std().unwrap();
     assert_eq!(right.peer_addr().unwrap(), left.local_addr().unwrap());
+}
+
+/// A server that does other things in between gets to know of the error as well: it is told before
+/// the pause, which nobody need wait for.
+#[cfg(unix)]
+#[arc::test]
+async fn an_error_of_accept_comes_before_its_pause() {
+    use socket2::{Domain, Socket, Type};
+
+    // Each attempt fails, as it does not listen.
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let listener = TcpListener::from_std(socket.into()).unwrap();
+    at_once(listener.accept()).unwrap_err();
+    for _ in 0..3 {
+        assert!(waits(listener.accept()) && waits(listener.accept()), "it pauses");
+        let error = soon(listener.accept()).await.unwrap_err();
+        assert!(error.raw_os_error().is_some(), "{error}");
+    }
+    let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = other.local_addr().unwrap();
+    let _client = soon(arc_util::net::TcpStream::connect(address)).await.unwrap();
+    at_once(other.accept()).unwrap();
 }

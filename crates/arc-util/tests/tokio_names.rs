@@ -9,6 +9,7 @@ use arc_util::io::{
 use arc_util::sync::{Notify, Semaphore};
 use arc_util::task::{LocalSet, spawn_local};
 use arc_util::time::{Duration, timeout};
+use std::cell::Cell;
 #[cfg(unix)]
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
@@ -132,7 +133,48 @@ async fn a_socket_is_ready_for_what_it_can_do() {
     // The attempt that would block makes it not ready.
     assert_eq!(read(&mut byte).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(waits(near.ready(Interest::READABLE)));
-    assert_eq!(kind(near.try_io(both, || Ok(()))), ErrorKind::InvalidInput);
+
+    // An attempt in either direction, while one of them is ready. Then neither counts as ready, and
+    // nothing is tried.
+    let tries = Cell::new(0);
+    let try_both = |result: std::io::Result<()>| {
+        near.try_io(both, || {
+            tries.set(tries.get() + 1);
+            result
+        })
+    };
+    try_both(Ok(())).unwrap();
+    assert_eq!(kind(try_both(Err(ErrorKind::WouldBlock.into()))), ErrorKind::WouldBlock);
+    assert_eq!(tries.get(), 2);
+    assert!(waits(near.ready(both)));
+    assert_eq!(kind(try_both(Ok(()))), ErrorKind::WouldBlock);
+    assert_eq!(tries.get(), 2);
+
+    // Ready to be read alone.
+    soon(far.write_all(b"x")).await.unwrap();
+    soon(near.ready(Interest::READABLE)).await.unwrap();
+    try_both(Ok(())).unwrap();
+    assert_eq!(tries.get(), 3);
+}
+
+/// What comes during an attempt in either direction is not taken for what was there before.
+#[arc::test]
+async fn no_event_is_lost_by_an_attempt_in_both_directions() {
+    let both = Interest::READABLE | Interest::WRITABLE;
+    for _ in 0..20 {
+        let (near, far) = tcp_pair().await;
+        let mut tries = 0;
+        let read = near.async_io(both, || {
+            tries += 1;
+            let result = near.get_ref().read(&mut [0; 8]);
+            if tries == 1 {
+                // It comes after the attempt, and before anybody knows that it was in vain.
+                far.get_ref().write_all(b"late").unwrap();
+            }
+            result
+        });
+        assert_eq!(soon(read).await.unwrap(), 4);
+    }
 }
 
 #[arc::test]
@@ -150,8 +192,11 @@ async fn an_operation_of_ones_own_waits_for_its_socket() {
     assert!(woken.count() > 0);
     let written = near.async_io(Interest::WRITABLE, || near.get_ref().write(b"x")).await;
     assert_eq!(written.unwrap(), 1);
-    let both = near.async_io(Interest::READABLE | Interest::WRITABLE, || Ok(())).await;
-    assert_eq!(both.unwrap_err().kind(), ErrorKind::InvalidInput);
+
+    // A loop of attempts in both directions lets others run.
+    let both = Interest::READABLE | Interest::WRITABLE;
+    let endless = async { while near.async_io(both, || Ok(())).await.is_ok() {} };
+    assert!(timeout(Duration::from_millis(1), endless).await.is_err());
 }
 
 #[test]
@@ -358,6 +403,18 @@ async fn a_descriptor_lends_its_value_mutably_and_comes_back_from_a_failure() {
     writer.write_all(b"more").unwrap();
     let all = reader.async_io_mut(Interest::READABLE, |reader| reader.read(&mut bytes));
     assert_eq!(soon(all).await.unwrap(), 4);
+
+    // The other end is closed, however that is asked.
+    let (closed, writer_of_it) = nonblocking_pipe();
+    let mut closed = AsyncFd::new(closed).unwrap();
+    drop(writer_of_it);
+    while !soon(closed.readable()).await.unwrap().ready().is_read_closed() {
+        arc::task::yield_now().await; // a process that another test starts has a copy of the end
+    }
+    let polled = soon(poll_fn(|context| closed.poll_read_ready(context))).await.unwrap().ready();
+    assert!(polled.is_read_closed() && !polled.is_write_closed());
+    let polled = poll_fn(|context| closed.poll_read_ready_mut(context).map_ok(|it| it.ready()));
+    assert!(soon(polled).await.unwrap().is_read_closed());
 
     // Its registration goes with it: nothing holds the pipe open.
     drop(reader.into_inner());

@@ -1,12 +1,12 @@
 //! A file.
 
-use crate::blocking_io::{Doing, Shared, Target, Writer, run, written_by_jobs};
+use crate::blocking_io::{Ahead, Doing, Shared, Target, Writer, run, written_by_jobs};
 use crate::forward::also_reads;
 use crate::would_block;
 use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;
-use std::io::{IoSlice, Result, Seek, SeekFrom};
+use std::io::{Error, IoSlice, Result, Seek, SeekFrom};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -111,7 +111,6 @@ impl File {
         // happened since.
         poll_fn(|context| self.0.poll_job(context)).await;
         self.0.check()?;
-        self.0.seeking = None;
         poll_fn(|context| futures_io::AsyncSeek::poll_seek(Pin::new(&mut *self), context, position))
             .await
     }
@@ -407,32 +406,40 @@ impl futures_io::AsyncSeek for File {
                 }
                 _ => writer.check()?,
             }
-            writer.begin(Doing::Seek(position, is_again), move |mut file, ahead| {
-                ahead.give_back(file)?;
-                file.seek(position)
-            })?;
+            writer.begin(Doing::Seek(position, is_again), seek_to(position))?;
         }
     }
 }
 
-/// A seek that was started is done by `poll_complete`. It is forgotten when something else begins:
-/// then its future was dropped.
+/// A seek that was started is done, whether or not `poll_complete` is called, and by it waits
+/// whatever comes next. `start_seek` fails while nobody has waited for what is at work, as a write
+/// is until it is flushed: call `poll_complete` first.
 impl tokio::io::AsyncSeek for File {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> Result<()> {
-        self.get_mut().0.seeking = Some(position);
-        Ok(())
+        let writer = &mut self.get_mut().0;
+        if writer.has_job() {
+            return Err(Error::other(
+                "another operation of the file is at work: call poll_complete before start_seek",
+            ));
+        }
+        writer.check()?;
+        writer.begin(Doing::StartedSeek, seek_to(position))
     }
 
     fn poll_complete(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<u64>> {
-        let this = self.get_mut();
-        let Some(position) = this.0.seeking else {
+        match ready!(self.get_mut().0.poll_job(context)) {
+            Some((Doing::StartedSeek, result)) => Poll::Ready(result),
             // Whoever seeks asks this first, so that nothing is at work when the seek starts.
-            ready!(this.0.poll_job(context));
-            return Poll::Ready(Ok(0));
-        };
-        let reached = ready!(futures_io::AsyncSeek::poll_seek(Pin::new(this), context, position));
-        this.0.seeking = None;
-        Poll::Ready(reached)
+            _ => Poll::Ready(Ok(0)),
+        }
+    }
+}
+
+/// The job of a seek.
+fn seek_to(position: SeekFrom) -> impl FnOnce(&std::fs::File, &mut Ahead) -> Result<u64> {
+    move |mut file, ahead| {
+        ahead.give_back(file)?;
+        file.seek(position)
     }
 }
 

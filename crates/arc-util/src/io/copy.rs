@@ -21,7 +21,8 @@ const BUFFER: usize = 8 << 10;
 /// # Errors
 ///
 /// Fails with the first error of reading or writing, except `Interrupted`, after which it tries
-/// again. Fails with `WriteZero` when the writer accepts no more bytes.
+/// again. Before an error of reading is told, the writer gets what was read, but only as much as it
+/// takes without waiting. Fails with `WriteZero` when the writer accepts no more bytes.
 ///
 /// # Cancellation
 ///
@@ -131,7 +132,8 @@ where
 /// # Errors
 ///
 /// Fails with the first error of reading, writing or closing either stream, except `Interrupted`,
-/// after which it tries again. Both directions stop then.
+/// after which it tries again. Both directions stop then. What becomes of bytes that were read
+/// before the error is as for [`copy`].
 ///
 /// # Cancellation
 ///
@@ -223,7 +225,7 @@ struct Way {
     must_flush: bool,
     /// The reader has ended, or failed.
     has_ended: bool,
-    /// Its error, which is told when what it gave before has been written.
+    /// Its error, which is told when what it gave before has been written, or the writer waits.
     failed: Option<Error>,
     /// The writer was closed.
     is_closed: bool,
@@ -278,6 +280,13 @@ impl Way {
             if written.is_pending() && !self.has_ended && self.filled.end < self.buffer.len() {
                 ready!(self.poll_fill(context, reader.as_mut()));
                 continue;
+            }
+
+            // The peer may keep the writer waiting for ever, and nothing will come any more.
+            if written.is_pending()
+                && let Some(error) = self.failed.take()
+            {
+                return Poll::Ready(Err(error));
             }
             let Some(written) = unless_interrupted(ready!(written))? else {
                 self.must_pay = true;

@@ -4,6 +4,7 @@ use super::interest::{Interest, Ready};
 #[cfg(unix)]
 use super::news::News;
 use arc::io::{AsSource, Async, Direction};
+use arc::task::consume_budget;
 use std::future::{Future, poll_fn};
 use std::io::{Error, ErrorKind, Result};
 use std::pin::pin;
@@ -45,24 +46,22 @@ pub trait ReadyExt {
     /// Cancel safe: the socket stays ready.
     fn ready(&self, interest: Interest) -> impl Future<Output = Result<Ready>>;
 
-    /// Tries an operation on this socket once. If it returns `WouldBlock`, the socket counts as not
-    /// ready for the interest until the next event.
+    /// Tries an operation on this socket once, if the socket counts as ready for a part of the
+    /// interest. If the operation returns `WouldBlock`, the socket counts as not ready for any part
+    /// of it until the next event.
     ///
     /// # Errors
     ///
     /// * `WouldBlock` when the operation cannot be done now.
-    /// * `InvalidInput` when the interest is in both reading and writing: the attempt is one of
-    ///   them.
     /// * Those of the operation.
     /// * Another one when the runtime has ended.
     fn try_io<R>(&self, interest: Interest, attempt: impl FnOnce() -> Result<R>) -> Result<R>;
 
-    /// Tries an operation on this socket each time that the socket is ready for the interest, until
-    /// the operation returns something other than `WouldBlock`.
+    /// Tries an operation on this socket each time that the socket is ready for a part of the
+    /// interest, until the operation returns something other than `WouldBlock`.
     ///
     /// # Errors
     ///
-    /// * `InvalidInput` when the interest is in both reading and writing.
     /// * Those of the operation, but for `WouldBlock` and `Interrupted`.
     /// * Another one when the runtime has ended.
     ///
@@ -92,9 +91,30 @@ pub trait ReadyExt {
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<Result<()>>;
 }
 
-/// Why an operation cannot be both a read and a write.
-fn both_directions() -> Error {
-    Error::new(ErrorKind::InvalidInput, "an attempt reads or writes, not both")
+/// The interest is in nothing that the runtime or the system could tell.
+fn no_interest() -> Error {
+    Error::new(ErrorKind::InvalidInput, "there is nothing that the attempt could wait for")
+}
+
+/// Tries an operation once that may read or write, such as a step of a handshake.
+///
+/// What is known of each direction is seen before the attempt, in the closures around it. So
+/// `WouldBlock` wipes out no event that comes meanwhile.
+fn try_both<T: AsSource, R>(socket: &Async<T>, attempt: impl FnOnce() -> Result<R>) -> Result<R> {
+    let mut attempt = Some(attempt);
+    let tried = socket.try_with(Direction::Read, |_| {
+        let tried = socket
+            .try_with(Direction::Write, |_| attempt.take().expect("nobody has taken it so far")());
+
+        // It is there if the socket is not ready to be written: then this is about reading alone.
+        attempt.take().map_or(tried, |attempt| attempt())
+    });
+
+    // It is there if the socket is not ready to be read either way.
+    match attempt.take() {
+        Some(attempt) => socket.try_with(Direction::Write, |_| attempt()),
+        None => tried,
+    }
 }
 
 impl<T: AsSource> ReadyExt for Async<T> {
@@ -148,7 +168,9 @@ impl<T: AsSource> ReadyExt for Async<T> {
                 true => Err(ErrorKind::WouldBlock.into()),
                 false => attempt(),
             },
-            _ => Err(both_directions()),
+            (true, true) => try_both(self, attempt),
+            #[cfg(not(unix))]
+            (false, false) => Err(no_interest()),
         }
     }
 
@@ -164,9 +186,23 @@ impl<T: AsSource> ReadyExt for Async<T> {
             #[cfg(unix)]
             (false, false) => match News::new(self, interest)? {
                 Some(news) => poll_fn(|context| news.poll(context, |_| attempt())).await,
-                None => Err(both_directions()),
+                None => Err(no_interest()),
             },
-            _ => Err(both_directions()),
+            (true, true) => {
+                // A loop of attempts that never wait must let others run.
+                consume_budget().await;
+                loop {
+                    match try_both(self, &mut attempt) {
+                        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                            self.ready(Interest::READABLE | Interest::WRITABLE).await?;
+                        }
+                        Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                        result => return result,
+                    }
+                }
+            }
+            #[cfg(not(unix))]
+            (false, false) => Err(no_interest()),
         }
     }
 

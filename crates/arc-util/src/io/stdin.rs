@@ -89,6 +89,13 @@ struct State {
     handles: u64,
 }
 
+impl State {
+    /// Whether there is nothing to be told, for now.
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.last.is_none()
+    }
+}
+
 static INPUT: Input = Input {
     state: Mutex::new(State {
         bytes: VecDeque::new(),
@@ -164,7 +171,12 @@ impl AsyncRead for Stdin {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
-        ready!(pin!(consume_budget()).poll(context));
+        // Only what has not to wait takes a unit of the budget. The lock is not held: this may wake
+        // the task.
+        let has_to_wait = buffer.remaining() > 0 && INPUT.lock().is_empty();
+        if !has_to_wait {
+            ready!(pin!(consume_budget()).poll(context));
+        }
 
         // A waker is foreign code: it is cloned, woken and dropped without the lock.
         let waker = context.waker().clone();

@@ -3,6 +3,7 @@
 //! New code is shorter with [`Async`], on which this is built: its `read_with` and `write_with` do
 //! what the loop around a guard does.
 
+use super::news::ask;
 use super::{Interest, Ready, ReadyExt};
 use crate::kernel::would_block;
 use arc::io::{Async, Direction};
@@ -193,7 +194,8 @@ impl<T: AsFd> AsyncFd<T> {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<AsyncFdReadyGuard<'_, T>>> {
         ready!(self.watched.poll_read_ready(context))?;
-        Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready: Ready::READABLE }))
+        let ready = Ready::READABLE | ask(&self.watched, Interest::READABLE)?;
+        Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready }))
     }
 
     /// Polls until the descriptor can be written.
@@ -202,7 +204,8 @@ impl<T: AsFd> AsyncFd<T> {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<AsyncFdReadyGuard<'_, T>>> {
         ready!(self.watched.poll_write_ready(context))?;
-        Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready: Ready::WRITABLE }))
+        let ready = Ready::WRITABLE | ask(&self.watched, Interest::WRITABLE)?;
+        Poll::Ready(Ok(AsyncFdReadyGuard { owner: self, ready }))
     }
 
     /// Polls until the descriptor can be read.
@@ -211,7 +214,8 @@ impl<T: AsFd> AsyncFd<T> {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<AsyncFdReadyMutGuard<'_, T>>> {
         ready!(self.watched.poll_read_ready(context))?;
-        Poll::Ready(Ok(AsyncFdReadyMutGuard { owner: self, ready: Ready::READABLE }))
+        let ready = Ready::READABLE | ask(&self.watched, Interest::READABLE)?;
+        Poll::Ready(Ok(AsyncFdReadyMutGuard { owner: self, ready }))
     }
 
     /// Polls until the descriptor can be written.
@@ -220,7 +224,8 @@ impl<T: AsFd> AsyncFd<T> {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<AsyncFdReadyMutGuard<'_, T>>> {
         ready!(self.watched.poll_write_ready(context))?;
-        Poll::Ready(Ok(AsyncFdReadyMutGuard { owner: self, ready: Ready::WRITABLE }))
+        let ready = Ready::WRITABLE | ask(&self.watched, Interest::WRITABLE)?;
+        Poll::Ready(Ok(AsyncFdReadyMutGuard { owner: self, ready }))
     }
 }
 

@@ -9,8 +9,8 @@ use std::io::Result;
 /// How much of a stream is read at once at most.
 pub(super) const READ_MAX: usize = 8 << 10;
 
-/// The longest datagram of UDP, and more than anybody sends by a Unix socket.
-pub(super) const DATAGRAM_MAX: usize = 256 << 10;
+/// No datagram of UDP is longer: its head counts its bytes in 16 bits.
+pub(super) const UDP_MAX: usize = 64 << 10;
 
 /// Receives as much as fits into the next piece of a buffer, and adds it. An attempt returns how
 /// many bytes it has received, and something else.

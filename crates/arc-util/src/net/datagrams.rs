@@ -2,9 +2,10 @@
 
 /// Defines the methods that receive, and those that send to the peer.
 ///
-/// Their errors and their cancellation are described once, in the block of `impl`.
+/// Their errors and their cancellation are described once, in the block of `impl`. No datagram is
+/// longer than `$longest`.
 macro_rules! datagrams {
-    ($type:ident, $inner:ty, $address:ty) => {
+    ($type:ident, $inner:ty, $address:ty, $longest:expr) => {
         /// Datagrams from anybody, or from the peer if there is one, and to the peer.
         ///
         /// # Errors
@@ -85,7 +86,7 @@ macro_rules! datagrams {
                 buffer: &mut ReadBuf<'_>,
                 receive: impl Fn(&$inner, &mut [u8]) -> io::Result<(usize, R)>,
             ) -> Poll<io::Result<R>> {
-                let room = buffer.remaining().min(DATAGRAM_MAX);
+                let room = buffer.remaining().min($longest);
                 let room = buffer.initialize_unfilled_to(room);
                 let mut other = None;
                 let received = self.poll_transfer(Direction::Read, context, 0, |socket| {
@@ -107,7 +108,7 @@ macro_rules! datagrams {
             /// Receives a datagram to the end of a buffer, and returns its length.
             pub async fn recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
                 let receive = |socket: &$inner| {
-                    append(buffer, DATAGRAM_MAX, |bytes| Ok((socket.recv(bytes)?, ())))
+                    append(buffer, $longest, |bytes| Ok((socket.recv(bytes)?, ())))
                 };
                 self.0.read_with(receive).await.map(|(length, ())| length)
             }
@@ -118,13 +119,13 @@ macro_rules! datagrams {
                 buffer: &mut B,
             ) -> io::Result<(usize, $address)> {
                 let receive =
-                    |socket: &$inner| append(buffer, DATAGRAM_MAX, |bytes| socket.recv_from(bytes));
+                    |socket: &$inner| append(buffer, $longest, |bytes| socket.recv_from(bytes));
                 self.0.read_with(receive).await
             }
 
             /// Receives a datagram to the end of a buffer without waiting.
             pub fn try_recv_buf<B: BufMut>(&self, buffer: &mut B) -> io::Result<usize> {
-                append(buffer, DATAGRAM_MAX, |bytes| Ok((self.try_recv(bytes)?, ())))
+                append(buffer, $longest, |bytes| Ok((self.try_recv(bytes)?, ())))
                     .map(|(length, ())| length)
             }
 
@@ -134,7 +135,7 @@ macro_rules! datagrams {
                 &self,
                 buffer: &mut B,
             ) -> io::Result<(usize, $address)> {
-                append(buffer, DATAGRAM_MAX, |bytes| self.try_recv_from(bytes))
+                append(buffer, $longest, |bytes| self.try_recv_from(bytes))
             }
         }
     };

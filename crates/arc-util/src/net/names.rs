@@ -1,5 +1,6 @@
 //! Addresses and names, and how a name is looked up without blocking a worker.
 
+use crate::blocking_io::no_thread;
 use arc::net::SocketAddr;
 use arc::task::try_spawn_blocking;
 use std::io::{Error, ErrorKind, Result};
@@ -82,7 +83,7 @@ pub async fn lookup_host(host: impl ToSocketAddrs) -> Result<impl Iterator<Item 
             }
         })
     };
-    try_spawn_blocking(look_up)?.await?
+    try_spawn_blocking(look_up).map_err(no_thread)?.await?
 }
 
 /// Tries one address after the other until one succeeds. The error is that of the last address.

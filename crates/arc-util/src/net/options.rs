@@ -5,12 +5,12 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Defines what a socket around one `Async` has: conversion from and to std, `Deref`, its
-/// descriptor, `Debug`.
+/// descriptor, `Debug`. A socket may have another field, which is made by `$more`.
 macro_rules! wraps {
     ($type:ident, $inner:ty) => {
         crate::net::options::wraps!($type, $inner, arc::io::Async::new);
     };
-    ($type:ident, $inner:ty, $new:path) => {
+    ($type:ident, $inner:ty, $new:path $(, $more:expr)?) => {
         impl $type {
             /// Registers a socket of std with the current runtime, and makes it non-blocking.
             ///
@@ -24,7 +24,7 @@ macro_rules! wraps {
             /// Panics outside a runtime.
             #[track_caller]
             pub fn from_std(socket: $inner) -> std::io::Result<Self> {
-                $new(socket).map(Self)
+                $new(socket).map(Self::from)
             }
 
             /// Deregisters the socket and returns it as std's. It stays non-blocking.
@@ -52,7 +52,7 @@ macro_rules! wraps {
 
         impl From<arc::io::Async<$inner>> for $type {
             fn from(socket: arc::io::Async<$inner>) -> Self {
-                Self(socket)
+                Self(socket $(, $more)?)
             }
         }
 

@@ -1,20 +1,36 @@
 //! What a listener does when the system has no descriptor or no memory for a connection.
 
+use arc::time::{Instant, sleep_until};
 use std::io::Result;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long `accept` pauses after an error of the system: short for a client, long for a loop that
 /// would otherwise use up a core.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Returns what a listener has accepted. If the system has refused, this pauses first: the
-/// connection waits in the kernel, and the listener stays ready.
-pub(crate) async fn after_refusal<R>(accepted: Result<R>) -> Result<R> {
-    // An error without a number is not the system's: the runtime has ended.
-    if let Err(error) = &accepted
-        && error.raw_os_error().is_some()
-    {
-        arc::time::sleep(PAUSE).await;
+/// Until when a listener pauses. The connection waits in the kernel meanwhile, and the listener
+/// stays ready.
+///
+/// The error itself is told at once, and the pause comes before the next attempt: a future that is
+/// dropped while it pauses takes no error with it.
+#[derive(Default)]
+pub(crate) struct Pause(Mutex<Option<Instant>>);
+
+impl Pause {
+    /// Waits until the pause is over, if there is one.
+    pub(crate) async fn is_over(&self) {
+        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(until) = until {
+            sleep_until(until).await;
+        }
     }
-    accepted
+
+    /// Takes note of what a listener has accepted: a pause begins if the system has refused.
+    pub(crate) fn begins_after<R>(&self, accepted: &Result<R>) {
+        // An error without a number is not the system's: the runtime has ended.
+        let is_refused = accepted.as_ref().is_err_and(|error| error.raw_os_error().is_some());
+        let until = is_refused.then(|| Instant::now() + PAUSE);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
 }

@@ -1,6 +1,6 @@
 //! UDP sockets.
 
-use super::buffers::{DATAGRAM_MAX, append};
+use super::buffers::{UDP_MAX, append};
 use super::datagrams::datagrams;
 use super::names::{ToSocketAddrs, first, lookup_host, no_address};
 use super::options::{hops as checked_hops, options, packet_options, wraps};
@@ -183,7 +183,7 @@ impl UdpSocket {
     }
 }
 
-datagrams!(UdpSocket, net::UdpSocket, SocketAddr);
+datagrams!(UdpSocket, net::UdpSocket, SocketAddr, UDP_MAX);
 
 options! { UdpSocket, |this| this.0.get_ref();
     /// Returns the address that the socket is bound to.

@@ -73,14 +73,16 @@ impl Process {
     }
 
     pub(super) fn poll_wait(&mut self, context: &mut Context<'_>) -> Poll<Result<ExitStatus>> {
-        ready!(pin!(consume_budget()).poll(context));
         let waker = context.waker().clone();
         let before = self.waiting()?.replace(Some(waker));
         drop(before);
 
         // Asked after the waker was left. So if the thread has come and gone before, this sees it.
         match self.child.try_wait()? {
-            Some(status) => Poll::Ready(Ok(status)),
+            Some(status) => {
+                ready!(pin!(consume_budget()).poll(context));
+                Poll::Ready(Ok(status))
+            }
             None => Poll::Pending,
         }
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const PIECE: usize = 16 * 1024;
 
-/// Accepts until it is aborted. Errors are counted, and it goes on: arc has paused.
+/// Accepts until it is aborted. Errors are counted, and it goes on: arc pauses.
 pub async fn serve(listener: TcpListener) {
     loop {
         match listener.accept().await {

@@ -3,7 +3,7 @@
 use super::stream::TcpStream;
 use crate::net::names::{ToSocketAddrs, first};
 use crate::net::options::{hops as checked_hops, options, wraps};
-use crate::net::pause::after_refusal;
+use crate::net::pause::Pause;
 use arc::io::{AsSource, Async, Direction};
 use arc::net::SocketAddr;
 use futures_core::Stream;
@@ -29,9 +29,9 @@ use std::task::{Context, Poll, ready};
 /// # Ok(())
 /// # }
 /// ```
-pub struct TcpListener(Async<net::TcpListener>);
+pub struct TcpListener(Async<net::TcpListener>, Pause);
 
-wraps!(TcpListener, net::TcpListener);
+wraps!(TcpListener, net::TcpListener, Async::new, Pause::default());
 
 impl TcpListener {
     /// Listens on an address. Of several addresses, it takes the first that works. Port 0 stands
@@ -55,7 +55,7 @@ impl TcpListener {
     ///
     /// Cancel safe. A name lookup goes on, on a thread of the blocking pool.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first(address, arc::net::TcpListener::bind).await.map(Self)
+        first(address, arc::net::TcpListener::bind).await.map(Self::from)
     }
 
     /// Waits for a connection.
@@ -65,12 +65,13 @@ impl TcpListener {
     /// # Errors
     ///
     /// * When there are no descriptors or no memory left. The connection waits in the kernel, and
-    ///   the error is returned after a pause of 50 ms. So a loop that reports it and goes on does
-    ///   the right thing. When the kernel watches as many descriptors as the user may have (on
-    ///   Linux `fs.epoll.max_user_watches`), the connection is closed.
+    ///   the next call pauses until 50 ms have passed since. So a loop that reports the error and
+    ///   goes on does the right thing. When the kernel watches as many descriptors as the user may
+    ///   have (on Linux `fs.epoll.max_user_watches`), the connection is closed.
     /// * When the system refuses for another reason, for example because the socket is not a
-    ///   listener. This error is returned after a pause, too.
-    /// * When the runtime has ended, at once. This error is not the system's, and has no number.
+    ///   listener. The next call pauses as well.
+    /// * When the runtime has ended. This error is not the system's, and has no number. No pause
+    ///   follows.
     ///
     /// # Panics
     ///
@@ -80,8 +81,10 @@ impl TcpListener {
     ///
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let (stream, address) = after_refusal(self.0.accept().await).await?;
-        Ok((stream.into(), address))
+        self.1.is_over().await;
+        let accepted = self.0.accept().await;
+        self.1.begins_after(&accepted);
+        accepted.map(|(stream, address)| (stream.into(), address))
     }
 
     /// Polls for a connection, for futures written by hand. See [`accept`](Self::accept).

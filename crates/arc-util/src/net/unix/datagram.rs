@@ -2,7 +2,7 @@
 
 use super::address::{address_of, explain};
 use super::fresh::has_nothing_yet;
-use crate::net::buffers::{DATAGRAM_MAX, append};
+use crate::net::buffers::append;
 use crate::net::datagrams::datagrams;
 use crate::net::options::{options, wraps};
 use crate::net::ready::readiness;
@@ -197,7 +197,8 @@ impl UnixDatagram {
     }
 }
 
-datagrams!(UnixDatagram, net::UnixDatagram, SocketAddr);
+// What the sender's kernel takes at once is a setting, of which there is no upper limit.
+datagrams!(UnixDatagram, net::UnixDatagram, SocketAddr, usize::MAX);
 
 options! { UnixDatagram, |this| this.0.get_ref();
     /// Returns the address that the socket is bound to.

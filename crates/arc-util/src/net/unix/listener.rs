@@ -3,7 +3,7 @@
 use super::address::{address_of, explain};
 use super::stream::UnixStream;
 use crate::net::options::{options, wraps};
-use crate::net::pause::after_refusal;
+use crate::net::pause::Pause;
 use crate::net::tcp::listener::poll_accept;
 use arc::io::Async;
 use std::io::{self, ErrorKind};
@@ -32,9 +32,9 @@ use std::task::{Context, Poll, ready};
 /// # std::fs::remove_dir_all(&folder)
 /// # }
 /// ```
-pub struct UnixListener(Async<net::UnixListener>);
+pub struct UnixListener(Async<net::UnixListener>, Pause);
 
-wraps!(UnixListener, net::UnixListener);
+wraps!(UnixListener, net::UnixListener, Async::new, Pause::default());
 
 impl UnixListener {
     /// Listens on a path. On Linux, a path that begins with a null byte is an abstract name.
@@ -77,10 +77,10 @@ impl UnixListener {
     /// # Errors
     ///
     /// Fails when there are no descriptors or no memory left. The connection stays in the
-    /// kernel's queue, and the error is returned after a pause of 50 ms, so a loop can report
-    /// it and call `accept` again without spinning. The exception is a kernel that watches as
-    /// many descriptors as the user may have (on Linux `fs.epoll.max_user_watches`): then the
-    /// connection is closed.
+    /// kernel's queue, and the next call pauses until 50 ms have passed since, so a loop can
+    /// report the error and call `accept` again without spinning. The exception is a kernel that
+    /// watches as many descriptors as the user may have (on Linux
+    /// `fs.epoll.max_user_watches`): then the connection is closed.
     ///
     /// Fails when the runtime has ended.
     ///
@@ -92,6 +92,7 @@ impl UnixListener {
     ///
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
+        self.1.is_over().await;
         loop {
             let accepted = self.0.read_with(|listener| {
                 let (stream, address) = listener.accept()?;
@@ -100,7 +101,10 @@ impl UnixListener {
 
             match accepted.await {
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                result => return after_refusal(result).await,
+                result => {
+                    self.1.begins_after(&result);
+                    return result;
+                }
             }
         }
     }
