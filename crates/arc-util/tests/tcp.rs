@@ -1,6 +1,6 @@
 //! What the traits of `net::tcp` add to arc's TCP sockets.
 
-use crate::common::{at_once, soon, tcp_pair, waits};
+use crate::common::{soon, tcp_pair};
 use arc_util::net::TcpListener;
 use futures_util::StreamExt;
 use std::collections::BTreeSet;
@@ -56,6 +56,7 @@ async fn peeks_leave_what_they_read_and_the_stream_becomes_one_of_std() {
 #[cfg(unix)]
 #[arc::test]
 async fn an_error_of_accept_comes_before_its_pause() {
+    use crate::common::{at_once, waits};
     use socket2::{Domain, Socket, Type};
 
     // Each attempt fails, as it does not listen.
