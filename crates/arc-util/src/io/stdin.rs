@@ -171,8 +171,8 @@ impl AsyncRead for Stdin {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
-        // Only a read that need not wait takes a unit of the budget. It does so without the lock, as
-        // the task may be woken here.
+        // Only a read that need not wait takes a unit of the budget. It does so without the lock,
+        // as the task may be woken here.
         let has_to_wait = buffer.remaining() > 0 && INPUT.lock().is_empty();
         if !has_to_wait {
             ready!(pin!(consume_budget()).poll(context));
