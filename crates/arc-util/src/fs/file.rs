@@ -412,8 +412,8 @@ impl futures_io::AsyncSeek for File {
 }
 
 /// A seek that was started is done, also if `poll_complete` is never called, and whatever comes
-/// next waits for it. `start_seek` fails as long as nobody has waited for the operation before, such
-/// as a write that was not flushed: call `poll_complete` first.
+/// next waits for it. `start_seek` fails as long as nobody has waited for the operation before,
+/// such as a write that was not flushed: call `poll_complete` first.
 impl tokio::io::AsyncSeek for File {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> Result<()> {
         let writer = &mut self.get_mut().0;
