@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes `arc` for the crate `tokio` in all Rust files below this folder, and in `[features]` of each
-# Cargo.toml. Prints what it has left to you. docs/TOKIO.md says what comes before and after.
+# Writes `arc` for the crate `tokio` in the Rust files below the current folder, and in `[features]` of
+# each Cargo.toml. Prints what it has left to you. docs/TOKIO.md says what comes before and after.
 #
 #     sh from-tokio.sh
 #

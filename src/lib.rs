@@ -10,7 +10,7 @@
 //! arc = { package = "arc-async", git = "https://github.com/OWNER/arc" }
 //! ```
 //!
-//! As long as the URL says OWNER, write the one that you cloned from. Do not type `cargo add arc`:
+//! If the URL still says OWNER, use the one that you cloned from. Do not type `cargo add arc`:
 //! the package of that name is an unrelated library.
 //!
 //! # A server

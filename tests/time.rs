@@ -482,9 +482,11 @@ fn check_timer(first: i64, steps: &[Step]) {
     let mut is_ahead = Instant::now() < deadline + millis(1);
     let mut timer = pin!(sleep_until(deadline));
     let mut left: Option<Arc<Note>> = None;
-    // The waker that was left last may be woken for a deadline that was replaced since.
+    // The waker that was left last may be woken for a deadline that was replaced since. So each
+    // wait is done twice: what the first one leaves can only be woken for the deadline of now.
     let mut may_be_late = false;
-    for &step in steps {
+    let twice = |&step| std::iter::repeat_n(step, if matches!(step, Step::Wait) { 2 } else { 1 });
+    for step in steps.iter().flat_map(twice) {
         match step {
             Step::Reset(offset) => {
                 let replaced = deadline;

@@ -20,16 +20,16 @@
 //! * *While no thread waits.* The kernel keeps the event until one waits or looks.
 //!
 //! A *short read* gives less than was asked for. A TCP socket is empty then, and another read would
-//! only say so. There it counts as one that would block, unless an event has come meanwhile or
-//! there was a hang-up ([`Waiter::record_short`], by `Async::poll_transfer` in `io.rs`).
+//! only say so. So on TCP a short read counts as one that would block, unless an event has come
+//! meanwhile or there was a hang-up. The same holds for a write that takes less than it was given
+//! ([`Waiter::record_short`], by `Async::poll_transfer` in `io.rs`).
 //!
 //! A future that waits by `read_with` takes its waker out again when it is dropped ([`Waiter`]).
-//! The `poll_` functions of the IO traits have nothing that is dropped. The source keeps the last
-//! [`POLLS_MAX`] of their wakers.
+//! The `poll_` functions of the IO traits have nothing that is dropped. The source keeps at most
+//! [`POLLS_MAX`] of their wakers: one more wakes and removes all others.
 //!
 //! The key of a source is its place in a slab. When a source is gone, the next one may get its
-//! place while an event of the former one is still on its way to it. Then the next one is tried
-//! once in vain.
+//! place. A late event of the former source then reaches the next one, which is tried once in vain.
 
 use crate::hooks::tell;
 use crate::sync::{Mutex, lock};
@@ -100,8 +100,8 @@ impl Source {
 pub(crate) struct Readiness {
     /// How many events there were.
     events: u64,
-    /// Whether an operation would block. A new source is worth a try, which costs less than to ask
-    /// the kernel.
+    /// Whether an operation would block. Of a new source nobody knows: it is worth a try, which
+    /// costs less than to ask the kernel for readiness.
     pub(crate) would_block: bool,
     /// Whether something may be left after a short read that no further event will announce: the
     /// end of the stream after a hang-up, or the bytes behind urgent data. A read stops at the mark
@@ -130,7 +130,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Records that an operation would block which was tried after `seen`. Returns false, and
+    /// Records that an operation, which was tried after `seen`, would block. Returns false, and
     /// records nothing, if an event came since: the operation is worth another try.
     pub(crate) fn record_block(&mut self, seen: Readiness) -> bool {
         if self.readiness.events != seen.events {
@@ -149,8 +149,9 @@ impl Side {
         self.futures.insert(*number.get_or_insert(self.numbers), waker)
     }
 
-    /// Leaves the waker of a `poll_` function. Returns all others if there is no room for it: one
-    /// task may have left them all, by another waker each time.
+    /// Leaves the waker of a `poll_` function. If there is no room for it, takes all others out,
+    /// and returns them for the caller to wake. (A single task can have left them all, if it polls
+    /// with another waker each time.)
     pub(crate) fn push(&mut self, waker: Waker) -> Vec<Waker> {
         let is_full = self.polls.len() == POLLS_MAX;
         let others = if is_full { take(&mut self.polls) } else { Vec::new() };
@@ -165,7 +166,7 @@ impl Side {
         self.readiness.is_hung_up |= hang_up;
         wakers.append(&mut self.polls);
 
-        // Most sources have none. The memory of many goes with them.
+        // Usually there are none. The memory of many goes with them.
         if !self.futures.is_empty() {
             wakers.extend(take(&mut self.futures).into_values());
         }
@@ -183,7 +184,8 @@ pub(crate) struct Waiter<'a> {
 
 impl Waiter<'_> {
     /// Sees what is known before an operation is tried, so that an event which comes later is one
-    /// more. This asks nobody: what is known was collected by whoever had the seat.
+    /// more. This asks nobody: what is known was collected by the thread that asked the kernel
+    /// last.
     #[inline] // Each attempt does this: it is the least of what one costs.
     pub(crate) fn see(&mut self) -> Readiness {
         self.seen = lock(&self.source.sides)[self.direction as usize].readiness;
@@ -199,8 +201,8 @@ impl Waiter<'_> {
         }
     }
 
-    /// What tells a future from others that wait for the source, for observers: it keeps its place
-    /// in memory. A `poll_` function is none.
+    /// The place in memory, which tells observers one future from another, as it keeps its place. 0
+    /// for a `poll_` function.
     pub(crate) fn place(&self) -> usize {
         match self.kind {
             WaiterKind::Future(_) => from_ref(self).addr(),

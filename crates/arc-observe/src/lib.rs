@@ -295,7 +295,6 @@ pub fn wants_descriptors() -> bool {
 
 /// Tells all observers of an event. Only arc uses this.
 #[doc(hidden)]
-#[inline(never)] // Most events nobody hears: what tells of them is not to be in the way.
 pub fn tell(mut event: impl FnMut(&dyn Observer)) {
     let mut next = FIRST.get().copied();
     while let Some(node) = next {

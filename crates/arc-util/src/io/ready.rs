@@ -96,21 +96,23 @@ fn no_interest() -> Error {
     Error::new(ErrorKind::InvalidInput, "there is nothing that the attempt could wait for")
 }
 
-/// Tries an operation once that may read or write, such as a step of a handshake.
+/// Tries an operation that may read or write, such as a step of a handshake: once, if either
+/// direction is ready.
 ///
-/// What is known of each direction is seen before the attempt, in the closures around it. So
-/// `WouldBlock` wipes out no event that comes meanwhile.
+/// Each `try_with` sees what is known of its direction before the attempt within it. So
+/// `WouldBlock` wipes out no event that comes meanwhile. As on tokio it counts for both directions,
+/// as nobody knows which of them the operation would have to wait for.
 fn try_both<T: AsSource, R>(socket: &Async<T>, attempt: impl FnOnce() -> Result<R>) -> Result<R> {
     let mut attempt = Some(attempt);
     let tried = socket.try_with(Direction::Read, |_| {
         let tried = socket
             .try_with(Direction::Write, |_| attempt.take().expect("nobody has taken it so far")());
 
-        // It is there if the socket is not ready to be written: then this is about reading alone.
+        // Not ready to be written, so nothing was tried: then this is about reading alone.
         attempt.take().map_or(tried, |attempt| attempt())
     });
 
-    // It is there if the socket is not ready to be read either way.
+    // Not ready to be read, so nothing was tried: then this is about writing alone.
     match attempt.take() {
         Some(attempt) => socket.try_with(Direction::Write, |_| attempt()),
         None => tried,

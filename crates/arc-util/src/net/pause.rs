@@ -1,4 +1,4 @@
-//! What a listener does when the system has no descriptor or no memory for a connection.
+//! What a listener does after an error of the system, such as that no descriptor is left.
 
 use arc::time::{Instant, sleep_until};
 use std::io::Result;
@@ -9,8 +9,8 @@ use std::time::Duration;
 /// would otherwise use up a core.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Until when a listener pauses. The connection waits in the kernel meanwhile, and the listener
-/// stays ready.
+/// The time until which a listener pauses, if it does. The connection waits in the kernel
+/// meanwhile, and the listener stays ready.
 ///
 /// The error itself is told at once, and the pause comes before the next attempt: a future that is
 /// dropped while it pauses takes no error with it.
@@ -19,15 +19,16 @@ pub(crate) struct Pause(Mutex<Option<Instant>>);
 
 impl Pause {
     /// Waits until the pause is over, if there is one.
-    pub(crate) async fn is_over(&self) {
+    pub(crate) async fn wait(&self) {
         let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(until) = until {
             sleep_until(until).await;
         }
     }
 
-    /// Takes note of what a listener has accepted: a pause begins if the system has refused.
-    pub(crate) fn begins_after<R>(&self, accepted: &Result<R>) {
+    /// Takes note of what a listener has accepted. A pause begins if the system has refused.
+    /// Anything else ends it: there is room again.
+    pub(crate) fn note<R>(&self, accepted: &Result<R>) {
         // An error without a number is not the system's: the runtime has ended.
         let is_refused = accepted.as_ref().is_err_and(|error| error.raw_os_error().is_some());
         let until = is_refused.then(|| Instant::now() + PAUSE);

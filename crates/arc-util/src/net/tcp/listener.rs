@@ -81,9 +81,9 @@ impl TcpListener {
     ///
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        self.1.is_over().await;
+        self.1.wait().await;
         let accepted = self.0.accept().await;
-        self.1.begins_after(&accepted);
+        self.1.note(&accepted);
         accepted.map(|(stream, address)| (stream.into(), address))
     }
 

@@ -92,7 +92,7 @@ impl UnixListener {
     ///
     /// Cancel safe: no connection is lost.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
-        self.1.is_over().await;
+        self.1.wait().await;
         loop {
             let accepted = self.0.read_with(|listener| {
                 let (stream, address) = listener.accept()?;
@@ -102,7 +102,7 @@ impl UnixListener {
             match accepted.await {
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
                 result => {
-                    self.1.begins_after(&result);
+                    self.1.note(&result);
                     return result;
                 }
             }
